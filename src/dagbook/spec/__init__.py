@@ -1,0 +1,1 @@
+"""A DAG as data: no callables, no user objects."""

@@ -1,0 +1,1 @@
+"""Shapes that cross a process border: REST, events, and the task execution protocol."""
