@@ -1,0 +1,1 @@
+"""What DAG authors write with: DAG, task, operators, mapping, params; frozen into ``spec``."""

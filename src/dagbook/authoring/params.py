@@ -1,0 +1,20 @@
+"""Run parameters and datasets, as authors write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class Param:
+    """A run parameter: its default, a sentence for people, and JSON-schema keywords."""
+
+    def __init__(self, default: Any = None, *, description: str | None = None, **schema: Any):
+        self.default, self.description, self.schema = default, description, schema
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A piece of data by URI; a task that lists it in ``outlets`` announces a new state of it."""
+
+    uri: str

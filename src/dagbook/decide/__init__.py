@@ -1,0 +1,1 @@
+"""Every scheduling decision, as pure functions of a snapshot and a time."""
