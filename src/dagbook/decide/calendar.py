@@ -124,7 +124,7 @@ def _latest_complete(spec: DagSpec, upcoming: DataInterval, now: datetime) -> Da
     if upcoming.end > now:
         return upcoming
     length = upcoming.end - upcoming.start
-    for spans in (400, 40, 8, 3, 0):
+    for spans in (3, 40, 400, 0):
         near = max(upcoming.start, now - spans * length) if spans else upcoming.start
         newest = None
         for interval in intervals(spec, near):

@@ -1,0 +1,1 @@
+"""What tasks leave behind: encoded values, previews, log files."""
