@@ -165,10 +165,14 @@ class Loaded(Struct, frozen=True, tag="loaded"):
 
 
 class Fork(Struct, frozen=True, tag="fork"):
-    """A task's socket comes beside this message as a file descriptor."""
+    """A task's socket comes beside this message as a file descriptor.
+
+    ``in_place``: the server itself becomes the task, where its import has made forking unsafe.
+    """
 
     workload: Workload
     log_file: str
+    in_place: bool = False
 
 
 class Exited(Struct, frozen=True, tag="exited"):

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 import msgspec
 from msgspec import Struct
@@ -28,22 +29,20 @@ class Parsed(Struct, frozen=True):
 
 def parse(source: DagSource, timeout: float) -> list[tuple[DagSpec, str]]:
     """Load ``source`` in an isolated process; ``InvalidDag`` on faults, a crash, or after ``timeout`` seconds."""
-    reading, writing = os.pipe()
-    try:
+    # A file, not a pipe: a large answer must not block a child that nobody reads from yet.
+    with tempfile.TemporaryFile() as results:
         child = subprocess.Popen(
-            [sys.executable, "-m", "dagbook.worker.parse", str(writing)],
+            [sys.executable, "-m", "dagbook.worker.parse", str(results.fileno())],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            pass_fds=(writing,), env=user_code_environment(), start_new_session=True,
+            pass_fds=(results.fileno(),), env=user_code_environment(), start_new_session=True,
         )
-    finally:
-        os.close(writing)
-    with os.fdopen(reading, "rb") as results:
         try:
             _, noise = child.communicate(msgspec.msgpack.encode(source), timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
             raise InvalidDag([Fault(f"importing it took longer than {timeout:g} s and was stopped", source.path, 1)]) from None
+        results.seek(0)
         data = results.read()
     if not data:
         tail = noise.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no output"]
