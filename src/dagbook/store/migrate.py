@@ -1,0 +1,65 @@
+"""Bring the database's schema to this Dagbook's version, or say how it differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, text
+
+from dagbook.errors import Conflict
+from dagbook.store.tables import SCHEMA, metadata
+
+_LOCK = 7_301_118
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    return config
+
+
+def upgrade(url: str) -> str:
+    """Run what is missing, one process at a time; the revision reached.  A newer schema is a ``Conflict``."""
+    config = _config()
+    engine = create_engine(url)
+    try:
+        with engine.begin() as conn:
+            conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            conn.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+            _known(MigrationContext.configure(conn, opts={"version_table_schema": SCHEMA}).get_current_revision())
+            config.attributes["connection"] = conn
+            command.upgrade(config, "head")
+        with engine.connect() as conn:
+            return str(MigrationContext.configure(conn, opts={"version_table_schema": SCHEMA}).get_current_revision())
+    finally:
+        engine.dispose()
+
+
+def _known(revision: str | None) -> None:
+    known = {s.revision for s in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise Conflict(f"the database's schema {revision!r} is newer than this Dagbook knows; upgrade dagbook")
+
+
+def check(url: str) -> list[str]:
+    """How the database differs from what this Dagbook expects; empty when it fits."""
+    engine = create_engine(url)
+    try:
+        with engine.connect() as conn:
+            context = MigrationContext.configure(
+                conn,
+                opts={
+                    "version_table_schema": SCHEMA,
+                    "include_schemas": True,
+                    "include_name": lambda name, kind, _parents: kind != "schema" or name == SCHEMA,
+                    "compare_server_default": False,
+                },
+            )
+            return [str(d) for d in compare_metadata(context, metadata)]
+    finally:
+        engine.dispose()

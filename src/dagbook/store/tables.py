@@ -1,0 +1,298 @@
+"""Every table, its checks and its indexes; each index is named for the question it answers."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY, BigInteger, Boolean, CheckConstraint, Column, DateTime, Double, ForeignKey, ForeignKeyConstraint, Identity, Index,
+    Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint, func, text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from dagbook.states import MOVES, RunState
+
+SCHEMA = "dagbook"
+metadata = MetaData(schema=SCHEMA)
+_Time = DateTime(timezone=True)
+
+
+def _now(name: str = "created_at") -> Column[object]:
+    return Column(name, _Time, nullable=False, server_default=func.now())
+
+
+def _one_of(column: str, words: object) -> str:
+    return f"{column} IN ({', '.join(repr(str(w)) for w in words)})"  # type: ignore[attr-defined]
+
+
+dag = Table(
+    "dag",
+    metadata,
+    Column("dag_id", Text, primary_key=True),
+    Column("is_paused", Boolean, nullable=False, server_default=text("false")),
+    Column("is_active", Boolean, nullable=False, server_default=text("true")),
+    # A notebook's DAG: runs by hand or backfill, never by schedule.
+    Column("is_draft", Boolean, nullable=False),
+    Column("author", Text, nullable=False, server_default=""),
+    Column("fileloc", Text),
+    Column("version", Text, nullable=False),
+    Column("schedule", Text),
+    Column("tags", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("description", Text),
+    Column("max_active_runs", Integer, nullable=False),
+    Column("max_active_tasks", Integer, nullable=False),
+    # The next scheduled run's interval; it is due at next_run_at, its end.
+    Column("next_start", _Time),
+    Column("next_end", _Time),
+    Column("next_run_at", _Time),
+    Column("schedule_error", Text),
+    Column("updated_at", _Time, nullable=False, server_default=func.now()),
+    Index("dag_next_run", "next_run_at", postgresql_where=text("next_run_at IS NOT NULL AND NOT is_paused AND is_active")),
+)
+
+dag_version = Table(
+    "dag_version",
+    metadata,
+    Column("version", Text, primary_key=True),
+    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE", deferrable=True, initially="DEFERRED"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("segments", JSONB, nullable=False),
+    Column("path", Text),
+    _now(),
+    UniqueConstraint("dag_id", "number"),
+)
+
+backfill = Table(
+    "backfill",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), nullable=False),
+    Column("from_date", _Time, nullable=False),
+    Column("to_date", _Time, nullable=False),
+    Column("max_active_runs", Integer, CheckConstraint("max_active_runs >= 1"), nullable=False),
+    Column("reprocess", Text, CheckConstraint("reprocess IN ('none', 'failed', 'completed')"), nullable=False),
+    Column("run_backwards", Boolean, nullable=False),
+    Column("is_paused", Boolean, nullable=False, server_default=text("false")),
+    Column("conf", JSONB, nullable=False),
+    Column("total", Integer, nullable=False),
+    _now(),
+    Column("completed_at", _Time),
+    Index("backfill_of_dag", "dag_id", "id"),
+)
+
+dag_run = Table(
+    "dag_run",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("version", Text, ForeignKey(dag_version.c.version), nullable=False),
+    Column("state", Text, CheckConstraint(_one_of("state", RunState)), nullable=False),
+    Column("run_type", Text, nullable=False),
+    Column("logical_date", _Time, nullable=False),
+    Column("data_interval_start", _Time, nullable=False),
+    Column("data_interval_end", _Time, nullable=False),
+    Column("conf", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("params", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("backfill_id", BigInteger, ForeignKey(backfill.c.id, ondelete="SET NULL")),
+    # Order among the runs of a backfill; runs that wait go in this order.
+    Column("sort_key", BigInteger, nullable=False, server_default="0"),
+    Column("reason", Text),
+    _now("queued_at"),
+    Column("start_date", _Time),
+    Column("end_date", _Time),
+    Column("evaluated_at", _Time),
+    CheckConstraint("(end_date IS NULL) = (state IN ('queued', 'running'))", name="ended_when_finished"),
+    UniqueConstraint("dag_id", "run_id"),
+    Index("one_scheduled_run_per_date", "dag_id", "logical_date", unique=True,
+          postgresql_where=text("run_type IN ('scheduled', 'backfill')")),
+    Index("newest_runs_of_dag", "dag_id", text("logical_date DESC"), text("id DESC")),
+    Index("runs_to_start", "dag_id", "sort_key", "logical_date", "id", postgresql_where=text("state = 'queued'")),
+    Index("runs_going_on", "dag_id", postgresql_where=text("state = 'running'")),
+    Index("runs_not_looked_at", "evaluated_at", postgresql_where=text("state = 'running'")),
+    Index("runs_of_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
+)
+
+# Runs that wait for the scheduler's judgement.  Only ever appended to and consumed, so that a report never waits
+# for a row that a scheduler holds.
+run_due = Table(
+    "run_due",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("run", BigInteger, nullable=False),
+    _now("at"),
+    Index("runs_due", "at"),
+    Index("due_of_run", "run"),
+)
+
+pool = Table(
+    "pool",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("slots", Integer, CheckConstraint("slots >= 0"), nullable=False),
+    Column("description", Text),
+    Column("include_deferred", Boolean, nullable=False, server_default=text("false")),
+)
+
+job = Table(
+    "job",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("hostname", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    # The kernel's start time of the process: a reused pid is another process.
+    Column("pid_started", BigInteger, nullable=False),
+    Column("state", Text, CheckConstraint("state IN ('running', 'ended', 'dead')"), nullable=False),
+    _now("started_at"),
+    _now("heartbeat_at"),
+    Column("ended_at", _Time),
+    Index("jobs_alive", "kind", "heartbeat_at", postgresql_where=text("state = 'running'")),
+)
+
+trigger = Table(
+    "trigger",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("classpath", Text, nullable=False),
+    Column("kwargs", JSONB, nullable=False),
+    Column("run", BigInteger, nullable=False),
+    Column("task_id", Text, nullable=False),
+    Column("map_index", Integer, nullable=False),
+    Column("try_number", Integer, nullable=False),
+    Column("timeout_at", _Time),
+    Column("job_id", BigInteger),
+    _now(),
+    Index("triggers_to_claim", "job_id", "id"),
+)
+
+task_instance = Table(
+    "task_instance",
+    metadata,
+    Column("run", BigInteger, ForeignKey(dag_run.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("task_id", Text, primary_key=True),
+    Column("map_index", Integer, primary_key=True, server_default="-1"),
+    Column("dag_id", Text, nullable=False),
+    Column("logical_date", _Time, nullable=False),
+    Column("state", Text, CheckConstraint(_one_of("state", MOVES)), nullable=False, server_default="none"),
+    Column("try_number", Integer, nullable=False, server_default="0"),
+    Column("max_tries", Integer, nullable=False, server_default="1"),
+    # Tries lost by the engine's own fault; they don't count against the retries.
+    Column("lost_count", Integer, nullable=False, server_default="0"),
+    Column("operator", Text, nullable=False),
+    Column("pool", Text, nullable=False),
+    Column("pool_slots", Integer, CheckConstraint("pool_slots >= 1"), nullable=False),
+    Column("priority_weight", Integer, nullable=False),
+    Column("queue", Text, nullable=False),
+    Column("label", Text),
+    Column("reason", Text),
+    Column("not_before", _Time),
+    Column("queued_at", _Time),
+    Column("start_date", _Time),
+    Column("end_date", _Time),
+    Column("hostname", Text),
+    Column("pid", Integer),
+    Column("job_id", BigInteger),
+    Column("next_method", Text),
+    Column("next_event", JSONB),
+    CheckConstraint("state NOT IN ('up_for_retry', 'up_for_reschedule') OR not_before IS NOT NULL", name="waits_until"),
+    Index("instances_to_queue", "pool", text("priority_weight DESC"), "logical_date", "run", "task_id", "map_index",
+          postgresql_where=text("state = 'scheduled'")),
+    Index("instances_occupying", "pool", "dag_id", "task_id", postgresql_include=["pool_slots"],
+          postgresql_where=text("state IN ('queued', 'running')")),
+    Index("instances_of_job", "job_id", postgresql_where=text("state IN ('queued', 'running')")),
+    postgresql_with={"fillfactor": "80"},
+)
+
+task_instance_history = Table(
+    "task_instance_history",
+    metadata,
+    Column("run", BigInteger, primary_key=True),
+    Column("task_id", Text, primary_key=True),
+    Column("map_index", Integer, primary_key=True),
+    Column("try_number", Integer, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),
+    Column("queued_at", _Time),
+    Column("start_date", _Time),
+    Column("end_date", _Time),
+    Column("hostname", Text),
+    Column("pid", Integer),
+    ForeignKeyConstraint(["run"], [dag_run.c.id], ondelete="CASCADE"),
+)
+
+xcom = Table(
+    "xcom",
+    metadata,
+    Column("run", BigInteger, ForeignKey(dag_run.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("task_id", Text, primary_key=True),
+    Column("map_index", Integer, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("codec", Text, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+    Column("length", Integer),
+    Column("preview", JSONB, nullable=False),
+    _now(),
+)
+
+dataset = Table("dataset", metadata, Column("uri", Text, primary_key=True), _now())
+
+dataset_event = Table(
+    "dataset_event",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("uri", Text, nullable=False),
+    Column("source_run", BigInteger),
+    Column("source_task_id", Text),
+    Column("source_map_index", Integer),
+    Column("extra", JSONB, nullable=False, server_default=text("'{}'")),
+    _now(),
+    Index("events_of_dataset", "uri", text("created_at DESC")),
+)
+
+dag_file = Table(
+    "dag_file",
+    metadata,
+    Column("path", Text, primary_key=True),
+    Column("mtime", Double, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("duration", Double, nullable=False),
+    Column("parsed_at", _Time, nullable=False),
+    Column("error", Text),
+    Column("error_line", Integer),
+)
+
+connection = Table(
+    "connection",
+    metadata,
+    Column("conn_id", Text, primary_key=True),
+    Column("conn_type", Text, nullable=False),
+    Column("host", Text),
+    Column("schema", Text),
+    Column("login", Text),
+    Column("password", LargeBinary),
+    Column("port", Integer),
+    Column("extra", LargeBinary),
+    Column("description", Text),
+)
+
+variable = Table(
+    "variable",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    Column("description", Text),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    _now("at"),
+    Column("who", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("dag_id", Text),
+    Column("run_id", Text),
+    Column("detail", JSONB, nullable=False, server_default=text("'{}'")),
+    Index("audit_of_dag", "dag_id", text("at DESC")),
+)
