@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from dagbook.authoring.builder import DAG
 from dagbook.authoring.operators import BaseOperator
 from dagbook.authoring.place import authored
-from dagbook.errors import Fault
-from dagbook.spec.models import DagSource
+from dagbook.errors import Fault, nearest
+from dagbook.spec.models import DagSource, DagSpec
 
 #: Letters of any script, digits, dot, dash, underscore; no path parts, no leading dot or dash.
 ID = re.compile(r"^(?![.\-])[\w.\-]{1,250}$")
@@ -73,3 +74,12 @@ def _cycle(left: dict[str, BaseOperator]) -> list[str]:
             return [step, *reversed(path[path.index(step):])]
         path.append(step)
 
+
+
+def unknown_pools(spec: DagSpec, pools: Mapping[str, int]) -> list[Fault]:
+    """``pools``: name → slots, as the engine has them."""
+    return [
+        Fault(f"task {t.task_id!r}: there is no pool {t.pool!r}{nearest(t.pool, list(pools))}", t.origin, t.line)
+        for t in spec.tasks
+        if t.pool not in pools
+    ]

@@ -136,11 +136,22 @@ def _latest_complete(spec: DagSpec, upcoming: DataInterval, now: datetime) -> Da
     return upcoming
 
 
-def backfill_intervals(spec: DagSpec, start: datetime, end: datetime) -> list[DataInterval]:
-    """Every interval whose logical date lies in [start, end]."""
-    found = []
-    for interval in intervals(spec, start):
-        if interval.start > end:
+def backfill_intervals(spec: DagSpec, start: datetime, end: datetime, limit: int) -> list[DataInterval]:
+    """Every interval whose logical date lies in [start, end], oldest first, at most ``limit``."""
+    found: list[DataInterval] = []
+    for interval in intervals(spec, start.astimezone(UTC)):
+        if interval.start > end or len(found) >= limit:
             break
-        found.append(interval)
+        if interval.start >= start:
+            found.append(interval)
     return found
+
+
+def interval_at(spec: DagSpec, logical_date: datetime) -> DataInterval:
+    """What a run by hand for ``logical_date`` covers: to the next tick of the schedule, or that instant alone."""
+    if spec.schedule is None or spec.start_date is None or spec.schedule.kind == "once":
+        return DataInterval(logical_date, logical_date)
+    try:
+        return DataInterval(logical_date, next_tick(spec.schedule, spec.timezone, spec.start_date, logical_date))
+    except ValueError:
+        return DataInterval(logical_date, logical_date)

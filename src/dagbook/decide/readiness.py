@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dagbook.decide.snapshot import TaskView
 from dagbook.spec.models import TriggerRule
-from dagbook.states import FINISHED, TaskState
+from dagbook.states import TaskState
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,3 @@ def _skipped(rule: TriggerRule, up: Upstream) -> bool:  # noqa: PLR0911  one lin
 def _skip_reason(rule: TriggerRule, up: Upstream) -> str:
     return f"upstream: {up.success} success, {up.bad} failed, {up.skipped} skipped of {up.total}; {rule} can't be met"
 
-
-def over(states: Iterable[TaskState]) -> bool:
-    return all(s in FINISHED for s in states)

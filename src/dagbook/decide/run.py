@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from dagbook.decide import transitions as move
@@ -23,14 +23,13 @@ _ALIVE = (
 
 @dataclass(frozen=True, slots=True)
 class RunDecision:
-    """``blocked``: task → why it waits, the text that people see.  ``wake_at``: look again then."""
+    """``blocked``: task → why it waits, the text that people see."""
 
     moves: tuple[Move, ...] = ()
     expansions: tuple[Expand, ...] = ()
-    blocked: Mapping[str, str] = ()  # type: ignore[assignment]
+    blocked: Mapping[str, str] = field(default_factory=dict)
     outcome: RunState | None = None
     reason: str | None = None
-    wake_at: datetime | None = None
 
 
 def decide_run(run: RunView, now: datetime, max_map_length: int) -> RunDecision:
@@ -43,15 +42,12 @@ def decide_run(run: RunView, now: datetime, max_map_length: int) -> RunDecision:
     moves: list[Move] = []
     expansions: list[Expand] = []
     blocked: dict[str, str] = {}
-    wakes: list[datetime] = []
     for task in run.spec.tasks:
         view = views[task.task_id]
         if view.due:
             waiting = [s for s in _WAITING if view.counts.get(s)]
             moves += [move.wake(run.run, task.task_id, s, now) for s in waiting]
             view = _carry(view, waiting, TaskState.SCHEDULED)
-        if view.next_due:
-            wakes.append(view.next_due)
         if view.counts.get(TaskState.NONE):
             decided = _decide_task(run, task, views, max_map_length)
             match decided:
@@ -65,7 +61,7 @@ def decide_run(run: RunView, now: datetime, max_map_length: int) -> RunDecision:
                     view = _carry(view, [TaskState.NONE], decided.to)
         views[task.task_id] = view
     outcome, reason = _outcome(run, views)
-    return RunDecision(tuple(moves), tuple(expansions), blocked, outcome, reason, min(wakes, default=None))
+    return RunDecision(tuple(moves), tuple(expansions), blocked, outcome, reason)
 
 
 def _decide_task(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from dagbook.spec.models import DagSpec
 from dagbook.states import FINISHED, RunState, TaskState
@@ -26,13 +25,12 @@ class TaskView:
     """A task within a run: how many of its instances are in which state.
 
     ``expanded`` is false while a mapped task has only its placeholder.  ``due`` counts the waiting
-    (retry, reschedule) whose time has come; ``next_due`` is the earliest time of the others.
+    (retry, reschedule) whose time has come.
     """
 
     counts: Mapping[TaskState, int]
     expanded: bool = True
     due: int = 0
-    next_due: datetime | None = None
 
     @property
     def total(self) -> int:

@@ -84,6 +84,9 @@ class LocalExecutor:
     def free(self) -> int:
         return self._slots - self._in_flight
 
+    def in_flight(self) -> list[TryKey]:
+        return list(self._tasks)
+
     def submit(self, workloads: Sequence[Workload]) -> None:
         self._in_flight += len(workloads)
         for w in workloads:

@@ -36,6 +36,10 @@ class Executor(Protocol):
         """How many more tries it can take now."""
         ...
 
+    def in_flight(self) -> list[TryKey]:
+        """The tries that it has taken and that have not ended."""
+        ...
+
     def submit(self, workloads: Sequence[Workload]) -> None:
         """Never blocks; handing over the same try twice is harmless."""
         ...

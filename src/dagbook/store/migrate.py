@@ -48,7 +48,8 @@ def _known(revision: str | None) -> None:
 
 def check(url: str) -> list[str]:
     """How the database differs from what this Dagbook expects; empty when it fits."""
-    engine = create_engine(url)
+    # A role named like the schema has it as its default one, and reflection then leaves its name out.
+    engine = create_engine(url, connect_args={"options": "-c search_path=public"})
     try:
         with engine.connect() as conn:
             context = MigrationContext.configure(

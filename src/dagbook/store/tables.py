@@ -101,7 +101,6 @@ dag_run = Table(
     _now("queued_at"),
     Column("start_date", _Time),
     Column("end_date", _Time),
-    Column("evaluated_at", _Time),
     CheckConstraint("(end_date IS NULL) = (state IN ('queued', 'running'))", name="ended_when_finished"),
     UniqueConstraint("dag_id", "run_id"),
     Index("one_scheduled_run_per_date", "dag_id", "logical_date", unique=True,
@@ -109,7 +108,6 @@ dag_run = Table(
     Index("newest_runs_of_dag", "dag_id", text("logical_date DESC"), text("id DESC")),
     Index("runs_to_start", "dag_id", "sort_key", "logical_date", "id", postgresql_where=text("state = 'queued'")),
     Index("runs_going_on", "dag_id", postgresql_where=text("state = 'running'")),
-    Index("runs_not_looked_at", "evaluated_at", postgresql_where=text("state = 'running'")),
     Index("runs_of_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
 )
 

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalError
 
-from dagbook.errors import DatabaseUnavailable
+from dagbook.errors import DatabaseUnavailable, Invalid
 
 #: The scheduler listens on one, the API on the other.
 DUE_CHANNEL = "dagbook_due"
 EVENTS_CHANNEL = "dagbook_events"
+#: The triggerer's: a task was deferred.
+TRIGGERS_CHANNEL = "dagbook_triggers"
 
 NOTIFY = text("SELECT pg_notify(:channel, :payload)")
 
@@ -24,12 +26,17 @@ class Work:
     def __init__(self, conn: Connection):
         self.conn = conn
         self._due = False
+        self._deferred = False
         self._runs: set[int] = set()
         self._dags: set[str] = set()
 
     def due(self) -> None:
         """A scheduler has something to look at."""
         self._due = True
+
+    def deferred(self) -> None:
+        """A triggerer has something to wait for."""
+        self._deferred = True
 
     def run_changed(self, run: int) -> None:
         self._runs.add(run)
@@ -40,6 +47,8 @@ class Work:
     def announce(self) -> None:
         if self._due:
             self.conn.execute(NOTIFY, {"channel": DUE_CHANNEL, "payload": ""})
+        if self._deferred:
+            self.conn.execute(NOTIFY, {"channel": TRIGGERS_CHANNEL, "payload": ""})
         if self._runs or self._dags:
             # Payloads are limited to 8,000 bytes; beyond that "everything" is said by an empty list.
             body = {"runs": sorted(self._runs)[:300], "dags": sorted(self._dags)[:10]}
@@ -71,17 +80,23 @@ class Store:
                 yield work
                 work.announce()
         except (OperationalError, InterfaceError) as e:
-            if e.connection_invalidated or _is_connection_fault(e):
+            if e.connection_invalidated or _passes(e):
                 raise DatabaseUnavailable(f"the metadata database does not answer: {_first_line(e)}") from e
             raise
+        except DataError as e:
+            raise Invalid(f"the database can't keep a value: {_first_line(e)}") from e
 
     def close(self) -> None:
         self.engine.dispose()
 
 
-def _is_connection_fault(error: DBAPIError) -> bool:
+#: SQLSTATE classes of faults that pass: connections, shutdown and start, deadlocks, time-outs, no memory or place.
+_PASSING = ("08", "57", "40", "55P03", "53")
+
+
+def _passes(error: DBAPIError) -> bool:
     state = getattr(error.orig, "sqlstate", None)
-    return state is None or state.startswith(("08", "57P"))
+    return state is None or state.startswith(_PASSING)
 
 
 def _first_line(error: DBAPIError) -> str:

@@ -1,0 +1,1 @@
+"""Read models: rows become the shapes of ``wire.rest``."""

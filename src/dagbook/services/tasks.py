@@ -1,0 +1,110 @@
+"""The engine's side of the task execution protocol: what a task says is checked, decided on, and written."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from dagbook.decide.finish import on_failure
+from dagbook.errors import Invalid
+from dagbook.services.loop import Clock, utc_now
+from dagbook.spec.models import DagSource, TaskSpec
+from dagbook.states import TaskState
+from dagbook.store import reports, triggers
+from dagbook.store.reports import Ending
+from dagbook.store.versions import Versions, source_of
+from dagbook.store.work import Store, Work
+from dagbook.wire.tasks import (
+    Claim, Claimed, Deferred, Done, Failed, Heartbeat, Indexes, Refused, Reply, Request, Skipped, Succeeded, TryKey, Values,
+    XComGet, XComIndexes, XComSet,
+)
+
+_STALE = Refused("this try is not the current one any more; it was cancelled, or is lost and runs again")
+Batch = Sequence[tuple[TryKey, Request]]
+
+
+class Tasks:
+    """``TaskService`` over the store; its methods may be called from any thread."""
+
+    def __init__(self, store: Store, versions: Versions, clock: Clock = utc_now, draw: Callable[[], float] = random.random):
+        self._store, self._versions, self._clock, self._draw = store, versions, clock, draw
+
+    def handle(self, batch: Batch) -> list[Reply]:
+        try:
+            with self._store.begin() as work:
+                return self._answer(work, batch)
+        except Invalid as e:
+            if len(batch) > 1:
+                return [self.handle([one])[0] for one in batch]
+            key, request = batch[0]
+            if isinstance(request, Failed):
+                raise
+            return self.handle([(key, Failed(str(e), retryable=False))])
+
+    def _answer(self, work: Work, batch: Batch) -> list[Reply]:
+        granted = reports.claim(work, [(k, r) for k, r in batch if isinstance(r, Claim)])
+        ended = self._end(work, [(k, r) for k, r in batch if isinstance(r, Succeeded | Failed | Skipped)])
+        replies: list[Reply] = []
+        for key, request in batch:
+            match request:
+                case Claim():
+                    g = granted.get(key)
+                    replies.append(Claimed(g.context, g.method, g.event) if g else _STALE)
+                case Succeeded() | Failed() | Skipped():
+                    replies.append(Done() if key in ended else _STALE)
+                case _:
+                    replies.append(self._one(work, key, request))
+        return replies
+
+    def _one(self, work: Work, key: TryKey, request: Request) -> Reply:
+        match request:
+            case XComGet(task_id, name, map_indexes):
+                return Values(reports.values(work, key.run, task_id, name, map_indexes))
+            case XComIndexes(task_id, name):
+                return Indexes(reports.indexes(work, key.run, task_id, name))
+            case XComSet(name, value):
+                if not reports.is_current(work, key):
+                    return _STALE
+                reports.put_values(work, [(key, name, value)])
+                return Done()
+            case Deferred():
+                return Done() if triggers.defer(work, key, request) else _STALE
+            case Heartbeat():
+                return Done() if reports.is_current(work, key) else _STALE
+            case _:
+                raise AssertionError(f"no answer to {request!r}")
+
+    def _end(self, work: Work, finals: Sequence[tuple[TryKey, Succeeded | Failed | Skipped]]) -> set[TryKey]:
+        """Write how tries ended; the datasets they fill get their events in the same transaction."""
+        facts = reports.facts(work, [k for k, _ in finals])
+        specs = self._versions.specs(work, [f.version for f in facts.values()])
+        tasks = {key: specs[f.version].task(key.task_id) for key, f in facts.items()}
+        endings = [self._ending(key, r, tasks[key], facts[key].max_tries) for key, r in finals if key in facts]
+        ended = reports.end(work, endings)
+        succeeded = [e.key for e in endings if e.to is TaskState.SUCCESS and e.key in ended]
+        reports.dataset_events(work, [(key, uri) for key in succeeded for uri in tasks[key].outlets])
+        return ended
+
+    def _ending(self, key: TryKey, request: Succeeded | Failed | Skipped, task: TaskSpec, max_tries: int) -> Ending:
+        match request:
+            case Succeeded(result, label):
+                return Ending(key, TaskState.SUCCESS, result=result, label=label)
+            case Skipped(reason):
+                return Ending(key, TaskState.SKIPPED, reason)
+            case Failed(reason, retryable):
+                to, when = on_failure(
+                    task.retry, key.try_number, max_tries, self._clock(), retryable=retryable, jitter=self._draw()
+                )
+                return Ending(key, to, reason, when)
+
+    def lost(self, key: TryKey, reason: str) -> None:
+        with self._store.begin() as work:
+            reports.unqueue(work, key)
+
+    def refused(self, key: TryKey, reason: str) -> None:
+        with self._store.begin() as work:
+            reports.refuse(work, key, reason)
+
+    def source(self, version: str) -> DagSource:
+        with self._store.begin() as work:
+            return source_of(work, version)
