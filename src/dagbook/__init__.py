@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         cross_downstream,
     )
     from dagbook.authoring.params import Dataset, Param
+    from dagbook.authoring.sensors import DateTimeSensor, TimeDeltaSensor
     from dagbook.authoring.taskflow import task
     from dagbook.errors import FailTask, SkipTask
     from dagbook.spec.models import TriggerRule
@@ -32,6 +33,8 @@ _HOMES = {
     "PythonOperator": "authoring.operators",
     "BashOperator": "authoring.operators",
     "EmptyOperator": "authoring.operators",
+    "DateTimeSensor": "authoring.sensors",
+    "TimeDeltaSensor": "authoring.sensors",
     "chain": "authoring.operators",
     "cross_downstream": "authoring.operators",
     "Param": "authoring.params",
@@ -47,11 +50,13 @@ __all__ = [
     "BaseOperator",
     "BashOperator",
     "Dataset",
+    "DateTimeSensor",
     "EmptyOperator",
     "FailTask",
     "Param",
     "PythonOperator",
     "SkipTask",
+    "TimeDeltaSensor",
     "TriggerRule",
     "XComArg",
     "chain",

@@ -82,6 +82,16 @@ class FailTask(DagbookError):
     code = "fail_now"
 
 
+class TaskDeferred(DagbookError):
+    """What ``BaseOperator.defer`` raises: the task leaves its worker and waits for ``trigger``."""
+
+    code = "deferred"
+
+    def __init__(self, trigger: str, kwargs: dict[str, object], method: str, timeout: float | None):
+        self.trigger, self.kwargs, self.method, self.timeout = trigger, kwargs, method, timeout
+        super().__init__(f"waits for {trigger}")
+
+
 def nearest(word: str, known: list[str]) -> str:
     """Return ``"; did you mean 'x'?"`` or a list of what exists, for the end of an error message."""
     from difflib import get_close_matches

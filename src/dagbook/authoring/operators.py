@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from dagbook.authoring.arguments import XComArg, references
 from dagbook.authoring.builder import DAG, current_dag
 from dagbook.authoring.params import Dataset
 from dagbook.authoring.place import caller
-from dagbook.errors import Fault, InvalidDag, nearest
+from dagbook.errors import Fault, InvalidDag, TaskDeferred, nearest
 from dagbook.spec.models import TriggerRule
 
 #: Options that every operator takes and ``default_args`` may give.
@@ -76,6 +76,15 @@ class BaseOperator:
 
     def execute(self, context: Mapping[str, Any]) -> Any:
         raise TypeError(f"operator {type(self).__name__} has no execute(context)")
+
+    def defer(
+        self, trigger: str, kwargs: Mapping[str, Any], method_name: str, timeout: timedelta | None = None
+    ) -> NoReturn:
+        """Leave the worker until ``trigger`` (an import path under ``dagbook.triggers``) fires.
+
+        ``kwargs`` are plain JSON values.  Then ``method_name(context, event)`` runs, in a new process.
+        """
+        raise TaskDeferred(trigger, dict(kwargs), method_name, timeout.total_seconds() if timeout else None)
 
     def link(self) -> None:
         """Depend on every task whose output is among the arguments."""

@@ -26,6 +26,9 @@ def draft(work: Work, dag_id: str, dags: list[tuple[DagSpec, str]], source: DagS
 
 def from_file(work: Work, spec: DagSpec, version: str, source: DagSource, now: datetime) -> None:
     """A DAG of the DAGs folder; a new one starts paused, as Airflow's users expect."""
+    before = versions.dag_row(work, spec.dag_id)
+    if before is not None and before.is_active and not before.is_draft and before.fileloc != source.path:
+        raise InvalidDag([Fault(f"DAG {spec.dag_id!r} is defined by {before.fileloc} already; give it another id", source.path, 1)])
     _check_pools(work, spec)
     versions.deploy(work, spec, version, source, draft=False, paused=True)
     try:

@@ -10,8 +10,9 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import InterfaceError, OperationalError
 
-from dagbook.errors import Conflict
+from dagbook.errors import Conflict, DatabaseUnavailable
 from dagbook.store.tables import SCHEMA, metadata
 
 _LOCK = 7_301_118
@@ -38,6 +39,21 @@ def upgrade(url: str) -> str:
             return str(MigrationContext.configure(conn, opts={"version_table_schema": SCHEMA}).get_current_revision())
     finally:
         engine.dispose()
+
+
+def missing(url: str) -> str | None:
+    """What has to be run before this Dagbook can work with the database, in words; ``None`` when it fits."""
+    engine = create_engine(url, connect_args={"connect_timeout": 5})
+    try:
+        with engine.connect() as conn:
+            current = MigrationContext.configure(conn, opts={"version_table_schema": SCHEMA}).get_current_revision()
+    except (OperationalError, InterfaceError) as e:
+        raise DatabaseUnavailable(f"the metadata database does not answer: {str(e.orig).strip().splitlines()[0]}") from e
+    finally:
+        engine.dispose()
+    _known(current)
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    return None if current == head else f"its schema is at {current or 'nothing'}, this Dagbook needs {head}"
 
 
 def _known(revision: str | None) -> None:

@@ -13,9 +13,9 @@ import sys
 
 from dagbook.artifacts.codecs import NotCarried
 from dagbook.authoring.builder import DAG
-from dagbook.errors import FailTask, SkipTask, StaleTry
+from dagbook.errors import FailTask, SkipTask, StaleTry, TaskDeferred
 from dagbook.spec.models import DagSource
-from dagbook.wire.tasks import Claim, Claimed, Failed, Request, Skipped, Succeeded, Workload
+from dagbook.wire.tasks import Claim, Claimed, Deferred, Failed, Request, Skipped, Succeeded, Workload
 from dagbook.worker.channel import Channel
 from dagbook.worker.context import encoded
 from dagbook.worker.execute import execute
@@ -80,6 +80,9 @@ def _outcome(
     try:
         result = execute(dags[workload.dag_id], workload.key, claimed, channel)
         return Succeeded(encoded(result) if result is not None else None)
+    except TaskDeferred as e:
+        print(f"Deferred: {e}", file=sys.stderr)
+        return Deferred(e.trigger, e.kwargs, e.method, e.timeout)
     except SkipTask as e:
         print(f"Skipped: {e}", file=sys.stderr)
         return Skipped(str(e) or "the task skipped itself")

@@ -31,6 +31,8 @@ def execute(dag: DAG, key: TryKey, claimed: Claimed, channel: Channel) -> Any:
         setattr(operator, name, contexts.render(results.resolve(value), context))
     token = contexts.current.set(context)
     try:
+        if claimed.method is not None:
+            return getattr(operator, claimed.method)(context, claimed.event)
         if isinstance(operator, PythonOperator):
             return _call(operator, context)
         if isinstance(operator, BashOperator):
