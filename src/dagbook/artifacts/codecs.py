@@ -37,14 +37,13 @@ def encode(value: Any) -> tuple[str, bytes, int | None]:
     if _is("numpy", "ndarray", value) and not value.dtype.hasobject:
         return "npy", _array_bytes(value), len(value) if value.ndim else None
     plain = _plain(value, "the value")
-    data = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return "json", data, len(value) if isinstance(value, list | tuple | dict) else None
+    return "json", _json(plain), len(value) if isinstance(value, list | tuple | dict) else None
 
 
 def decode(codec: str, data: bytes) -> Any:
     match codec:
         case "json":
-            return _typed(json.loads(data.decode("utf-8", "surrogatepass")))
+            return _typed(json.loads(data))
         case "arrow":
             return _read_table(data).to_pandas()
         case "arrow-series":
@@ -61,6 +60,14 @@ def decode(codec: str, data: bytes) -> Any:
             return numpy.load(io.BytesIO(data), allow_pickle=False)
         case _:
             raise NotCarried(f"codec {codec!r} is not known to this Dagbook")
+
+
+def _json(plain: Any) -> bytes:
+    """Always valid UTF-8: a lone surrogate is written as an escape."""
+    try:
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(plain, separators=(",", ":")).encode()
 
 
 def preview(value: Any) -> dict[str, Any]:

@@ -44,6 +44,12 @@ def newest(work: Work, dag_id: str, limit: int) -> list[RunSummary]:
     return [summary(r) for r in reading.newest_runs(work, [dag_id], limit)]
 
 
+def number(work: Work, dag_id: str, run_id: str) -> int:
+    """The run's number in the database; ``NotFound`` says which runs there are."""
+    store_versions.existing(work, dag_id)
+    return runs.existing(work, dag_id, run_id).id
+
+
 def detail(work: Work, cache: Versions, dag_id: str, run_id: str) -> RunDetail:
     store_versions.existing(work, dag_id)
     key = runs.existing(work, dag_id, run_id)

@@ -83,7 +83,14 @@ class DagProcessor:
             known = {p: f for p, f in files.known(work).items() if Path(p).is_relative_to(self._folder)}
         there = dict(_python_files(self._folder))
         gone = self._retire([p for p in known if p not in there])
-        changed = list(_changed(there, known, look_again=gone))
+        changed, touched = [], []
+        for found in _read(there, known, look_again=gone):
+            row = known.get(found.path)
+            same = row is not None and row.digest == found.digest and not (gone and row.error)
+            (touched if same else changed).append(found)
+        if touched:
+            with self._store.begin() as work:
+                files.touch(work, {f.path: f.mtime for f in touched})
         if not changed:
             return
         with ThreadPoolExecutor(self._settings.parse_processes) as pool:
@@ -143,17 +150,13 @@ def _python_files(folder: Path) -> Iterator[tuple[str, float]]:
                     continue
 
 
-def _changed(there: Mapping[str, float], known: Mapping[str, FileRow], *, look_again: bool) -> Iterator[Found]:
-    """Newest first.  ``look_again``: a file went, so one that failed (over a taken id) may load now."""
+def _read(there: Mapping[str, float], known: Mapping[str, FileRow], *, look_again: bool) -> Iterator[Found]:
+    """Files with a new mtime, newest first.  ``look_again``: a file went, so one that failed (over a taken id) may load."""
     for path, mtime in sorted(there.items(), key=lambda f: -f[1]):
         row = known.get(path)
-        retry = look_again and row is not None and row.error is not None
-        if row is not None and row.mtime == mtime and not retry:
+        if row is not None and row.mtime == mtime and not (look_again and row.error):
             continue
         try:
-            found = Found(path, mtime, Path(path).read_bytes())
+            yield Found(path, mtime, Path(path).read_bytes())
         except OSError as e:
             log.warning("DAG file can't be read", path=path, error=str(e))
-            continue
-        if row is None or row.digest != found.digest or retry:
-            yield found

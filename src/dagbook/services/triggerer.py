@@ -17,7 +17,7 @@ from dagbook.settings import Settings
 from dagbook.store import jobs, triggers
 from dagbook.store.notify import Listener
 from dagbook.store.triggers import TriggerRow
-from dagbook.store.work import Store
+from dagbook.store.work import Store, Work
 
 log = structlog.get_logger(__name__)
 #: Only these may run in the engine's own process.
@@ -51,8 +51,11 @@ class Triggerer:
                 await asyncio.sleep(backoff.pause())
         for task in self._waiting.values():
             task.cancel()
-        with self._store.begin() as work:
-            jobs.end(work, self._job)
+        try:
+            with self._store.begin() as work:
+                jobs.end(work, self._job)
+        except DatabaseUnavailable as e:
+            log.warning("left without saying so; the triggers are adopted later", error=str(e))
 
     def _turn(self) -> list[TriggerRow]:
         """Write what fired, say that this lives, take up what nobody waits for."""
@@ -70,18 +73,15 @@ class Triggerer:
         del self._fired[: len(fired)]
         return taken
 
-    def _beat_in(self, work: Any) -> None:
+    def _beat_in(self, work: Work) -> None:
         self._next_beat = time.monotonic() + self._settings.heartbeat
         if self._job == 0 or not jobs.beat(work, self._job):
             self._job = jobs.register(work, "triggerer")
         jobs.bury(work, self._settings.heartbeat_timeout)
         held = triggers.held(work, self._job)
         for trigger in [t for t in self._waiting if t not in held]:
-            self._waiting.pop(trigger).get_loop().call_soon_threadsafe(self._cancel, trigger)
-
-    def _cancel(self, trigger: int) -> None:
-        if task := self._waiting.pop(trigger, None):
-            task.cancel()
+            task = self._waiting.pop(trigger)
+            task.get_loop().call_soon_threadsafe(task.cancel)
 
     async def _wait(self, row: TriggerRow) -> None:
         event, error = None, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -34,6 +34,14 @@ def record(work: Work, path: str, mtime: float, digest: str, duration: float, er
              "ON CONFLICT (path) DO UPDATE SET mtime = excluded.mtime, digest = excluded.digest, duration = excluded.duration, "
              "parsed_at = excluded.parsed_at, error = excluded.error, error_line = excluded.error_line"),
         {"path": path, "mtime": mtime, "digest": digest, "duration": duration, "error": plain.text(error), "line": line},
+    )
+
+
+def touch(work: Work, mtimes: Mapping[str, float]) -> None:
+    """Files whose content is what it was."""
+    work.conn.execute(
+        text("UPDATE dag_file f SET mtime = w.mtime FROM unnest(CAST(:paths AS text[]), CAST(:mtimes AS float8[])) "
+             "AS w(path, mtime) WHERE f.path = w.path"), {"paths": list(mtimes), "mtimes": list(mtimes.values())},
     )
 
 

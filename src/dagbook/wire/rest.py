@@ -251,4 +251,11 @@ class DagsEvent(Struct, frozen=True, tag="dags"):
     dag_ids: list[str] = []
 
 
-Event = RunEvent | DagsEvent
+class ProblemEvent(Struct, frozen=True, tag="problem"):
+    """A subscription that can't be had, and why."""
+
+    code: str
+    message: str
+
+
+Event = RunEvent | DagsEvent | ProblemEvent

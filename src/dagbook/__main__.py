@@ -1,0 +1,5 @@
+"""``python -m dagbook``."""
+
+from dagbook.cli.main import main
+
+main()

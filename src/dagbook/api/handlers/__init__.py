@@ -1,0 +1,1 @@
+"""Handlers translate HTTP into commands and queries; they decide nothing."""

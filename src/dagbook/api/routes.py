@@ -1,0 +1,31 @@
+"""Which path is whose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagbook.api.handlers import dags, events, runs
+
+_ID = r"([^/]+)"
+_API = r"/dagbook/api"
+
+
+def routes() -> list[tuple[str, Any]]:
+    dag = rf"{_API}/dags/{_ID}"
+    run = rf"{dag}/runs/{_ID}"
+    task = rf"{run}/tasks/{_ID}"
+    return [
+        (rf"{_API}/status", dags.StatusHandler),
+        (rf"{_API}/import-errors", dags.ImportErrorsHandler),
+        (rf"{_API}/events", events.EventsHandler),
+        (rf"{_API}/dags", dags.DagsHandler),
+        (dag, dags.DagHandler),
+        (rf"{dag}/versions", dags.VersionsHandler),
+        (rf"{dag}/backfills", dags.BackfillsHandler),
+        (rf"{dag}/runs", runs.RunsHandler),
+        (run, runs.RunHandler),
+        (rf"{run}/cancel", runs.CancelHandler),
+        (task, runs.InstancesHandler),
+        (rf"{task}/logs", runs.LogsHandler),
+        (rf"{task}/xcom", runs.XComHandler),
+    ]

@@ -1,0 +1,1 @@
+"""The ``dagbook`` command: starts components, keeps the database, tells how the engine does."""
