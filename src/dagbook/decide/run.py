@@ -60,8 +60,7 @@ def decide_run(run: RunView, now: datetime, max_map_length: int) -> RunDecision:
                     moves.append(decided)
                     view = _carry(view, [TaskState.NONE], decided.to)
         views[task.task_id] = view
-    outcome, reason = _outcome(run, views)
-    return RunDecision(tuple(moves), tuple(expansions), blocked, outcome, reason)
+    return RunDecision(tuple(moves), tuple(expansions), blocked, *_outcome(run, views))
 
 
 def _decide_task(

@@ -166,5 +166,8 @@ def event(work: Work, cache: Versions, folder: Path, run: int) -> RunEvent | Non
     if telling is not None:
         path = _log_path(found.dag_id, found.run_id, telling, max(telling.try_number, 1))
         tail = logs.read(folder, path, -_TAIL, complete=True).text
-    label = telling and (telling.task_id if telling.map_index < 0 else f"{telling.task_id}[{telling.map_index}]")
-    return RunEvent(picture(work, cache, found), tail, label)
+    return RunEvent(picture(work, cache, found), tail, _label(telling) if telling else None)
+
+
+def _label(i: InstanceRow) -> str:
+    return i.task_id if i.map_index < 0 else f"{i.task_id}[{i.map_index}]"

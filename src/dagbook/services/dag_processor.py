@@ -83,7 +83,8 @@ class DagProcessor:
             known = {p: f for p, f in files.known(work).items() if Path(p).is_relative_to(self._folder)}
         there = dict(_python_files(self._folder))
         gone = self._retire([p for p in known if p not in there])
-        changed, touched = [], []
+        changed: list[Found] = []
+        touched: list[Found] = []
         for found in _read(there, known, look_again=gone):
             row = known.get(found.path)
             same = row is not None and row.digest == found.digest and not (gone and row.error)

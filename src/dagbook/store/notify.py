@@ -40,7 +40,7 @@ class Listener:
         heard = self._pending(conn)
         if heard:
             return heard
-        select.select([conn.fileno(), self._nudged], [], [], max(timeout, 0))
+        select.select([conn.fileno(), self._nudged.fileno()], [], [], max(timeout, 0))
         self._drain()
         return self._pending(conn)
 
@@ -55,7 +55,7 @@ class Listener:
         if self._conn is None or self._conn.closed:
             try:
                 self._conn = psycopg.connect(self._url, autocommit=True, connect_timeout=3)
-                self._conn.execute(f"LISTEN {self._channel}")  # type: ignore[call-overload]
+                self._conn.execute(f"LISTEN {self._channel}") 
             except psycopg.Error:
                 self._conn = None
         return self._conn

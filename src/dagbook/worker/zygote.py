@@ -43,11 +43,11 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         while True:
-            ready, _, _ = select.select([self._control, reading], [], [])
+            ready, _, _ = select.select([self._control.fileno(), reading], [], [])
             if reading in ready:
                 os.read(reading, 4096)
                 self._reap()
-            if self._control in ready and not self._hear():
+            if self._control.fileno() in ready and not self._hear():
                 break
         for pid in self._children:
             with contextlib.suppress(ProcessLookupError):

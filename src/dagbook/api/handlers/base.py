@@ -12,7 +12,7 @@ import structlog
 from jupyter_server.auth import identity
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
-from tornado import web
+from tornado.web import HTTPError, authenticated
 
 from dagbook.api.engine import Engine
 from dagbook.api.faults import problem
@@ -33,12 +33,12 @@ def endpoint(method: Method) -> Method:
     async def answer(self: Handler, *args: Any, **kwargs: Any) -> None:
         try:
             await method(self, *args, **kwargs)
-        except web.HTTPError:
+        except HTTPError:
             raise
         except Exception as e:
             self.say_problem(e)
 
-    return web.authenticated(authorized(answer))  # type: ignore[no-any-return]
+    return authenticated(authorized(answer))  # type: ignore[no-any-return]
 
 
 class Handler(APIHandler):
