@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,6 +15,7 @@ from dagbook.wire.rest import Event, ProblemEvent, RunEvent, Subscribe
 
 #: Seconds without a word after which the run is asked for: a lost message must not look like a silent run.
 _QUIET = 5.0
+Pictures = Generator[RunEvent | None, None, bool]
 
 
 def follow(api: Api, dag_id: str, run_id: str) -> Iterator[RunEvent | None]:
@@ -36,7 +37,7 @@ class _NoSocket(Exception):
     pass
 
 
-def _by_socket(api: Api, dag_id: str, run_id: str) -> Iterator[RunEvent | None]:
+def _by_socket(api: Api, dag_id: str, run_id: str) -> Pictures:
     """True when the run has ended; false when nothing was said for a while."""
     import websocket
 
@@ -54,7 +55,7 @@ def _by_socket(api: Api, dag_id: str, run_id: str) -> Iterator[RunEvent | None]:
         return (yield from _heard(sock))
 
 
-def _heard(sock: object) -> Iterator[RunEvent | None]:
+def _heard(sock: object) -> Pictures:
     import websocket
 
     silent_since = time.monotonic()

@@ -105,14 +105,14 @@ class Api:
 
     # The wire ----------------------------------------------------------------------------------
 
-    def _get(self, path: str, kind: Any, **query: Any) -> Any:
+    def _get(self, path: str, kind: type[T], **query: Any) -> T:
         words = urlencode({k: v for k, v in query.items() if v != ""})
         return self._ask("GET", f"{path}?{words}" if words else path, None, kind)
 
     def _send(self, method: str, path: str, body: Any, kind: type[T]) -> T:
-        return self._ask(method, path, b"" if body is None else msgspec.json.encode(body), kind)  # type: ignore[no-any-return]
+        return self._ask(method, path, b"" if body is None else msgspec.json.encode(body), kind)
 
-    def _ask(self, method: str, path: str, body: bytes | None, kind: Any) -> Any:
+    def _ask(self, method: str, path: str, body: bytes | None, kind: type[T]) -> T:
         url = f"{self.server.url}/dagbook/api/{path}"
         headers = {"Authorization": f"token {self.server.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(url, data=body, headers=headers, method=method)

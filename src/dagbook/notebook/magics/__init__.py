@@ -1,0 +1,1 @@
+"""``%dag`` and ``%%dag``: one module per sub-command."""

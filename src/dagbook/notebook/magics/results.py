@@ -1,0 +1,67 @@
+"""``%dag logs`` and ``%dag xcom``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dagbook.errors import Invalid
+from dagbook.notebook.magics.parser import Parser, Verb
+from dagbook.notebook.magics.run import newest
+from dagbook.notebook.magics.session import Session
+from dagbook.notebook.runs import Run
+
+
+def _parser(command: str, description: str) -> Parser:
+    p = Parser(command, description)
+    p.add_argument("dag_id", metavar="ID")
+    p.add_argument("task", metavar="TASK", help="a task id; task[3] for one instance of a mapped task")
+    p.add_argument("--run", metavar="RUN", help="default: the newest run")
+    return p
+
+
+def _target(word: str) -> tuple[str, int]:
+    task, bracket, index = word.partition("[")
+    if not bracket:
+        return task, -1
+    if not index.endswith("]") or not index[:-1].isdigit():
+        raise Invalid(f"{word!r} is no task; write task[3] for the fourth instance of a mapped one")
+    return task, int(index[:-1])
+
+
+def _run(session: Session, args: argparse.Namespace) -> Run:
+    api = session.api
+    return Run(api, api.run(args.dag_id, args.run or newest(session, args.dag_id)))
+
+
+def _logs(session: Session, args: Any) -> None:
+    task, index = _target(args.task)
+    found = _run(session, args)[task]
+    if args.attempt is not None:
+        text = session.api.log(args.dag_id, found._run.run_id, task, index, args.attempt).text
+    else:
+        text = found.log if index < 0 else found[index].log
+    print(text if text.strip() else f"(nothing was written to the log of {args.task})")
+
+
+def _xcom(session: Session, args: Any) -> Any:
+    task, index = _target(args.task)
+    found = _run(session, args)[task]
+    if args.key != "return_value":
+        return session.api.result(args.dag_id, found._run.run_id, task, index, args.key)
+    return found.result if index < 0 else found[index].result
+
+
+def _logs_parser() -> Parser:
+    p = _parser("%dag logs", "Print what a task wrote.")
+    p.add_argument("--try", dest="attempt", type=int, metavar="N", help="an earlier try; default the newest")
+    return p
+
+
+def _xcom_parser() -> Parser:
+    p = _parser("%dag xcom", "A task's result as a Python value: frame = %dag xcom ID TASK.")
+    p.add_argument("--key", default="return_value", help="a value pushed under another name")
+    return p
+
+
+VERBS = [Verb("logs", _logs_parser(), _logs, ("dag", "task")), Verb("xcom", _xcom_parser(), _xcom, ("dag", "task"))]

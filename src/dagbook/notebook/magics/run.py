@@ -1,0 +1,64 @@
+"""``%dag run`` and ``%dag cancel``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagbook.notebook.magics.parser import Parser, Verb, instant, pair
+from dagbook.notebook.magics.session import Session
+from dagbook.notebook.runs import Run
+from dagbook.states import FAILURES
+from dagbook.wire.rest import TriggerRequest
+
+
+def _run_parser() -> Parser:
+    p = Parser("%dag run", "Run a DAG on the engine and watch it here: run = %dag run ID.\n"
+               "Interrupting the cell leaves the run going.")
+    p.add_argument("dag_id", metavar="ID")
+    p.add_argument("--date", type=instant, metavar="DATE", help="logical date, such as 2025-03-01; default now")
+    p.add_argument("--param", "--conf", action="append", type=pair, default=[], metavar="NAME=VALUE", help="a parameter of this run")
+    p.add_argument("--run-id", help="a name of your own for the run")
+    p.add_argument("--no-wait", action="store_true", help="return at once; .wait() or .watch() later")
+    return p
+
+
+def _act(session: Session, args: Any) -> Run:
+    api = session.api
+    detail = api.trigger(args.dag_id, TriggerRequest(args.date, dict(args.param), args.run_id))
+    run = Run(api, detail)
+    if args.no_wait:
+        return run
+    run.watch()
+    _tell_failures(run)
+    return run
+
+
+def _tell_failures(run: Run) -> None:
+    for task in run:
+        state, reason = run._said(task.task_id)
+        if state in FAILURES and reason:
+            print(f"✘ {task.task_id}: {reason}")
+
+
+def _cancel_parser() -> Parser:
+    p = Parser("%dag cancel", "Stop a run: what runs is killed, what waits never starts.")
+    p.add_argument("dag_id", metavar="ID")
+    p.add_argument("run_id", metavar="RUN", nargs="?", help="default: the newest run")
+    return p
+
+
+def _cancel(session: Session, args: Any) -> Run:
+    api = session.api
+    return Run(api, api.cancel(args.dag_id, args.run_id or newest(session, args.dag_id)))
+
+
+def newest(session: Session, dag_id: str) -> str:
+    from dagbook.errors import NotFound
+
+    runs = session.api.runs(dag_id, 1)
+    if not runs:
+        raise NotFound(f"DAG {dag_id!r} has no runs yet; start one: %dag run {dag_id}")
+    return runs[0].run_id
+
+
+VERBS = [Verb("run", _run_parser(), _act, ("dag",)), Verb("cancel", _cancel_parser(), _cancel, ("dag", "run"))]
