@@ -96,7 +96,7 @@ def nearest(word: str, known: list[str]) -> str:
     """Return ``"; did you mean 'x'?"`` or a list of what exists, for the end of an error message."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, known, n=3, cutoff=0.5)
+    close = get_close_matches(word, known, n=2, cutoff=0.6)
     if close:
         return "; did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not known:
