@@ -9,7 +9,7 @@ import logging
 import re
 import types
 from collections.abc import Iterable
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
@@ -20,7 +20,7 @@ from dagbook.authoring.params import Dataset, Param
 from dagbook.authoring.taskflow import TaskFunction
 from dagbook.notebook.slicing.cells import Definition
 
-_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+_PLAIN = (str, bytes, int, float, bool, type(None))
 _SMALL_OBJECTS = (
     date, datetime, time, timedelta, Decimal, PurePath, UUID, ZoneInfo, re.Pattern, logging.Logger, Dataset, Param, TaskFunction,
     functools.partial, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, range,
@@ -39,15 +39,50 @@ def is_small(value: Any) -> bool:
     return _is_made_of(value, (*_PLAIN, *_SMALL_OBJECTS)) and len(repr(value)) <= LARGEST
 
 
-def literal(value: Any) -> str | None:
-    """Python text for a value of literals alone."""
-    if not _is_made_of(value, _PLAIN):
-        return None
-    text = repr(value)
+def is_literal(statement: ast.stmt) -> bool:
+    """An assignment that says its value in so many words."""
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return False
     try:
-        return text if len(text) <= LARGEST and ast.literal_eval(text) == value else None
-    except (ValueError, SyntaxError):
+        ast.literal_eval(statement.value)
+        return True
+    except (ValueError, TypeError, SyntaxError, MemoryError):
+        return False
+
+
+def written(value: Any) -> str | None:
+    """Python text that gives ``value`` anywhere, whatever it was computed from; it may use ``WRITTEN_WITH``."""
+    try:
+        text = _written(value)
+    except (TypeError, RecursionError):
         return None
+    return text if len(text) <= LARGEST else None
+
+
+#: What ``written`` text needs in front of it.
+WRITTEN_WITH = "import datetime as _datetime, decimal as _decimal, pathlib as _pathlib, uuid as _uuid"
+
+
+def _written(value: Any) -> str:
+    kind = type(value)
+    if kind in _PLAIN and value == value and value not in (float("inf"), float("-inf")):
+        return repr(value)
+    if kind in (list, tuple, set, frozenset):
+        inner = "[" + ", ".join(_written(v) for v in value) + "]"
+        return inner if kind is list else f"{kind.__name__}({inner})"
+    if kind is dict:
+        return "{" + ", ".join(f"{_written(k)}: {_written(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, PurePath):
+        return f"_pathlib.Path({str(value)!r})"
+    if kind is datetime and (value.tzinfo is None or value.tzinfo is UTC):
+        return f"_datetime.datetime.fromisoformat({value.isoformat()!r})"
+    if kind in (date, timedelta):
+        return "_" + repr(value)
+    if kind is Decimal:
+        return f"_decimal.{value!r}"
+    if kind is UUID:
+        return f"_uuid.{value!r}"
+    raise TypeError(kind)
 
 
 def _is_made_of(value: Any, kinds: tuple[type, ...], depth: int = 0) -> bool:

@@ -75,6 +75,7 @@ class _Carried:
         self.pieces: list[tuple[str, Definition | None]] = []
         self.faults: list[Fault] = []
         self.folders: list[str] = []
+        self.written = False
 
     def take(self, name: str, used_at: tuple[str, int]) -> None:
         """Carry ``name`` and whatever it needs; its needs come first."""
@@ -88,14 +89,19 @@ class _Carried:
             return
         value = self._history.namespace[name]
         definition = self._history.definition(name)
-        if definition is None:
-            self._without_cell(name, value, used_at)
-        elif carry.is_code(definition):
+        if definition is not None and (carry.is_code(definition) or carry.is_literal(definition.statement)):
             self._code(definition, value)
-        elif carry.is_small(value) and not self._unsteady(definition):
+        elif (text := carry.written(value)) is not None:
+            # The value that the kernel holds counts, not what its statement would give elsewhere.
+            self.pieces.append((f"{name} = {text}", definition))
+            self.written = True
+        elif definition is not None and carry.is_small(value):
             self._code(definition, value)
+        elif definition is None and (line := carry.imported(name, value)) is not None:
+            self.pieces.append((line, None))
         else:
-            self._constant(name, value, definition, used_at)
+            made_in = f"made in {definition.cell.label}, line {definition.lines[0]}" if definition else "which no cell defines"
+            self._refuse(name, value, made_in, used_at)
 
     def _code(self, definition: Definition, value: Any) -> None:
         if (key := (definition.cell.number, definition.lines[0])) in self._statements:
@@ -109,34 +115,10 @@ class _Carried:
         self.pieces.append((text, definition))
         self._beside_notebook(value)
 
-    def _unsteady(self, definition: Definition) -> bool:
-        """Running the statement again may give another value, or do something: its value now is carried instead."""
-        if not isinstance(definition.statement, ast.Assign | ast.AnnAssign | ast.If | ast.Try):
-            return True
-        calls = [n for n in ast.walk(definition.statement) if isinstance(n, ast.Call)]
-        words = {n.func.attr if isinstance(n.func, ast.Attribute) else getattr(n.func, "id", "") for n in calls}
-        return bool(words & {"now", "today", "utcnow", "time", "uuid4", "uuid1", "random", "run_line_magic", "system", "getoutput"})
-
-    def _constant(self, name: str, value: Any, definition: Definition, used_at: tuple[str, int]) -> None:
-        text = carry.literal(value)
-        if text is not None:
-            self.pieces.append((f"{name} = {text}", definition))
-            return
-        where = f"{definition.cell.label}, line {definition.lines[0]}"
-        self._refuse(name, value, f", made in {where}", used_at)
-
-    def _without_cell(self, name: str, value: Any, used_at: tuple[str, int]) -> None:
-        text = carry.literal(value)
-        line = f"{name} = {text}" if text is not None else carry.imported(name, value)
-        if line is None:
-            self._refuse(name, value, ", which no cell of this session defines", used_at)
-        else:
-            self.pieces.append((line, None))
-
     def _refuse(self, name: str, value: Any, made_in: str, used_at: tuple[str, int]) -> None:
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         self.faults.append(Fault(
-            f"{name!r} is a {kind}{made_in}; it can't be carried into a task's own process: {carry.way_out(value)}", *used_at
+            f"{name!r} is a {kind}, {made_in}; it can't be carried into a task's own process: {carry.way_out(value)}", *used_at
         ))
 
     def _beside_notebook(self, value: Any) -> None:
@@ -158,7 +140,8 @@ def _near(name: str, known: list[str]) -> str:
 def _assembled(
     dag_id: str, options: DagOptions, cell: Cell, tree: ast.Module, carried: _Carried
 ) -> DagSource:
-    lines = [f'"""DAG {dag_id}, from a notebook."""', "", *_folders(carried.folders), _HEADER, ""]
+    lines = [f'"""DAG {dag_id}, from a notebook."""', "", *_folders(carried.folders), _HEADER]
+    lines += [carry.WRITTEN_WITH, ""] if carried.written else [""]
     segments: list[Segment] = []
     for text, definition in carried.pieces:
         _append(lines, segments, text, definition)
