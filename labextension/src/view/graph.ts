@@ -115,7 +115,9 @@ export class GraphView {
     }
     dagre.layout(graph);
     const { width = 0, height = 0 } = graph.graph();
-    const canvas = svg('svg', { width: width + 8, height: height + 8, role: 'group', 'aria-label': `graph of ${nodes.length} tasks` });
+    const canvas = svg('svg', { viewBox: `0 0 ${width + 8} ${height + 8}`, role: 'group', 'aria-label': `graph of ${nodes.length} tasks` });
+    // It shrinks to the room there is, but never until its words can't be read; then it scrolls.
+    canvas.style.cssText = `width:100%;max-width:${width + 8}px;min-width:${0.7 * (width + 8)}px`;
     const arrow = `dagbook-arrow-${++graphs}`;
     canvas.append(this.marker(arrow));
     for (const edge of graph.edges()) {

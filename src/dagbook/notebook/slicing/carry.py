@@ -39,13 +39,13 @@ def is_small(value: Any) -> bool:
     return _is_made_of(value, (*_PLAIN, *_SMALL_OBJECTS)) and len(repr(value)) <= LARGEST
 
 
-def is_literal(statement: ast.stmt) -> bool:
-    """An assignment that says its value in so many words."""
+def says(statement: ast.stmt, value: Any) -> bool:
+    """An assignment to names that says ``value`` in so many words."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     try:
-        ast.literal_eval(statement.value)
-        return True
+        return all(isinstance(t, ast.Name) for t in targets) and bool(ast.literal_eval(statement.value) == value)
     except (ValueError, TypeError, SyntaxError, MemoryError):
         return False
 

@@ -89,7 +89,7 @@ class _Carried:
             return
         value = self._history.namespace[name]
         definition = self._history.definition(name)
-        if definition is not None and (carry.is_code(definition) or carry.is_literal(definition.statement)):
+        if definition is not None and (carry.is_code(definition) or carry.says(definition.statement, value)):
             self._code(definition, value)
         elif (text := carry.written(value)) is not None:
             # The value that the kernel holds counts, not what its statement would give elsewhere.
