@@ -7,3 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+
+
+def pytest_collection_modifyitems(items):
+    """Modules that share a server stay in one process."""
+    import pytest
+
+    for item in items:
+        if not item.get_closest_marker("xdist_group") and "unit" not in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

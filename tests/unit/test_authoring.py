@@ -117,7 +117,7 @@ def test_a_spec_comes_back_from_its_text_and_its_version_follows_structure_and_s
         codec.decode(codec.encode(one).replace(b'"format":1', b'"format":99'))
 
 
-@pytest.mark.parametrize("state", FINISHED)
+@pytest.mark.parametrize("state", sorted(FINISHED))
 def test_whatever_is_finished_can_be_cleared(state):
     assert MOVES[state] == {TaskState.NONE}
 

@@ -42,6 +42,8 @@ class EmbeddedDatabase:
                 return
             try:
                 self._lease = _acquire(self._places)
+                if self._closed.is_set():  # closed meanwhile, when only the old lease was there to close
+                    self._lease.close()
             except DatabaseUnavailable as e:
                 log.error("the embedded database can't be started again", error=str(e))
                 self._closed.wait(5)
