@@ -118,7 +118,8 @@ class Kernel:
         self._server = server
         self.id = server.ask("api/kernels", {"name": "python3"})["id"]
         url = f"{server.url.replace('http', 'ws', 1)}/api/kernels/{self.id}/channels"
-        self._sock = websocket.create_connection(url, header=[f"Authorization: token {server.token}"], timeout=120, http_no_proxy=["127.0.0.1"])
+        signed_in = [f"Authorization: token {server.token}"]
+        self._sock = websocket.create_connection(url, header=signed_in, timeout=120, http_no_proxy=["127.0.0.1"])
 
     def run(self, code: str, timeout: float = 120.0) -> Answer:
         ask = self._send("execute_request", {"code": code, "silent": False, "store_history": True, "allow_stdin": False})

@@ -27,7 +27,9 @@ def text() -> str:
 
 
 def _is_shape(value: object) -> bool:
-    return isinstance(value, type) and (issubclass(value, msgspec.Struct) and value is not msgspec.Struct or dataclasses.is_dataclass(value))
+    if not isinstance(value, type) or value is msgspec.Struct:
+        return False
+    return issubclass(value, msgspec.Struct) or dataclasses.is_dataclass(value)
 
 
 def _enums() -> str:

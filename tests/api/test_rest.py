@@ -10,13 +10,14 @@ from urllib.parse import quote
 
 import pytest
 import websocket
+from jupyter import jupyter
+
 from dagbook.api.routes import routes
 from dagbook.client import Api, Server
 from dagbook.client.events import follow
 from dagbook.errors import Conflict, EngineUnavailable, InvalidDag, NotFound
 from dagbook.spec.models import DagSource
 from dagbook.wire.rest import BackfillRequest, TriggerRequest
-from jupyter import jupyter
 
 pytestmark = pytest.mark.xdist_group("api")
 
@@ -41,7 +42,8 @@ def status(server, path: str, method: str = "GET", body: object = None, **header
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as e:
-        return e.code, json.loads(e.read() or b"{}")
+        said = e.read()
+        return e.code, json.loads(said) if said.startswith(b"{") else {}
 
 
 PATHS = [pattern.removeprefix("/dagbook/api/").replace("([^/]+)", "x") for pattern, _ in routes()]
@@ -52,7 +54,7 @@ PATHS = [pattern.removeprefix("/dagbook/api/").replace("([^/]+)", "x") for patte
 def test_nobody_gets_in_without_signing_in(server, path, method):
     code, body = status(server, path, method, None if method == "GET" else b"{}")
     assert code in (403, 405)
-    assert "x" not in body.get("message", "")
+    assert "dag_id" not in body
 
 
 def test_a_browser_session_needs_its_xsrf_token(server):
@@ -106,7 +108,7 @@ def test_faults_come_with_their_lines(api):
     ("dags/nosuch", "GET", None, 404, "there is no DAG 'nosuch'"),
     ("dags/" + quote("../../etc", safe=""), "GET", None, 404, "there is no DAG '../../etc'"),
     ("dags/" + quote("x' OR 1=1 --"), "GET", None, 404, "there is no DAG"),
-    ("dags/%00", "GET", None, 404, "there is no DAG"),
+    ("dags/%00", "GET", None, 400, "NUL"),
     ("dags/three/runs?limit=x", "GET", None, 400, "limit='x' is not a whole number"),
     ("dags/three/runs?limit=0", "GET", None, 400, "limit=0 must lie between 1 and 1000"),
     ("dags/three/runs/nosuch", "GET", None, 404, "no run 'nosuch'"),

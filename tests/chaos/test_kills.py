@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+from jupyter import jupyter
+
 from dagbook.client import Api, Server
 from dagbook.spec.models import DagSource
 from dagbook.wire.rest import TriggerRequest
-from jupyter import jupyter
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
@@ -21,7 +22,7 @@ SLOW = """
 from datetime import timedelta
 from dagbook import *
 import time
-with DAG("{0}", default_args={{"retries": 1, "retry_delay": timedelta(0)}}):
+with DAG("{0}", default_args={{"retries": 1, "retry_delay": timedelta(seconds=1)}}):
     @task
     def a(x):
         time.sleep({1})

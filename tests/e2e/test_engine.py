@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from dagbook.artifacts import codecs
 from dagbook.commands import backfill, pause, trigger
 from dagbook.executors.local import LocalExecutor

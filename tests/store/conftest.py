@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text
+
 from dagbook.services.opening import open_store
 from dagbook.settings import Settings
-from sqlalchemy import text
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from dagbook.errors import DatabaseUnavailable
 from dagbook.store import migrate
 from dagbook.store.embedded import binaries, open_embedded

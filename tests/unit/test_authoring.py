@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dagbook.decide.admit import Candidate, Capacity, admit
 from dagbook.decide.expand import Refused, expansion_count, positions
 from dagbook.decide.finish import delay, on_failure
@@ -16,8 +19,6 @@ from dagbook.spec import codec
 from dagbook.spec.models import DagSource, Expansion, MapSource, RetryPolicy, Segment, TaskSpec
 from dagbook.states import FINISHED, MOVES, TaskState
 from dagbook.worker.load import load_specs
-from hypothesis import given
-from hypothesis import strategies as st
 
 HEAD = "from datetime import datetime, timedelta\nfrom dagbook import *\n"
 

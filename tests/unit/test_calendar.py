@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dagbook.authoring.schedules import parse
 from dagbook.decide.calendar import DataInterval, backfill_intervals, interval_at, intervals, next_interval
 from dagbook.spec.models import DagSpec
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def dag(schedule, start, zone="UTC", **options) -> DagSpec:

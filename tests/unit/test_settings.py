@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dagbook.settings import Settings, read, user_code_environment
 
 

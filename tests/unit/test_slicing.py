@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
 from dagbook.errors import InvalidDag
 from dagbook.notebook.slicing import Cell, DagOptions, History, slice_cell
 from dagbook.worker.load import load_specs

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dagbook.decide.readiness import Doomed, Ready, Upstream, Waiting, readiness
 from dagbook.spec.models import TriggerRule
 from dagbook.states import TaskState
-from hypothesis import given
-from hypothesis import strategies as st
 
 R, W, F, S = "ready", "waits", "upstream_failed", "skipped"
 #: upstream states: s success, f failed, u upstream_failed, k skipped, . not done yet

@@ -11,10 +11,11 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import pytest
-from dagbook.artifacts import codecs, logs
-from dagbook.artifacts.codecs import NotCarried
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dagbook.artifacts import codecs, logs
+from dagbook.artifacts.codecs import NotCarried
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()) | st.binary() | st.datetimes()

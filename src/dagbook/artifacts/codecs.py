@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 import sys
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -124,13 +125,13 @@ def _array_bytes(array: Any) -> bytes:
     return out.getvalue()
 
 
-def _plain(value: Any, where: str) -> Any:  # noqa: PLR0911  one line per type
+def _plain(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool | str):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return float(value) if value == value and abs(value) != float("inf") else {_TYPE: "float", "v": repr(float(value))}
+        return float(value) if math.isfinite(value) else {_TYPE: "float", "v": repr(float(value))}
     if isinstance(value, list):
         return [_plain(v, f"{where}[{i}]") for i, v in enumerate(value)]
     if isinstance(value, dict):

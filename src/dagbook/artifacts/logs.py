@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from dagbook.wire.rest import LogChunk
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """``text`` from a byte offset; the next piece begins at ``next_offset``.  ``complete``: no more will come."""
+
+    text: str
+    next_offset: int
+    complete: bool
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9.\-_+]")
 
@@ -26,11 +34,11 @@ def safe(word: str) -> str:
     return f"{plain.lstrip('.')[:100]}~{hashlib.sha256(word.encode()).hexdigest()[:12]}"
 
 
-def read(folder: Path, relative: str, offset: int, complete: bool, limit: int = 1 << 20) -> LogChunk:
+def read(folder: Path, relative: str, offset: int, complete: bool, limit: int = 1 << 20) -> Chunk:
     """At most ``limit`` bytes from ``offset``; a negative offset counts from the end.  No file yet reads as empty."""
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
-        return LogChunk("", 0, complete)
+        return Chunk("", 0, complete)
     try:
         with path.open("rb") as f:
             size = f.seek(0, 2)
@@ -38,6 +46,6 @@ def read(folder: Path, relative: str, offset: int, complete: bool, limit: int = 
             f.seek(start)
             data = f.read(limit)
     except FileNotFoundError:
-        return LogChunk("", max(offset, 0), complete)
+        return Chunk("", max(offset, 0), complete)
     end = start + len(data)
-    return LogChunk(data.decode("utf-8", "replace"), end, complete and end >= size)
+    return Chunk(data.decode("utf-8", "replace"), end, complete and end >= size)

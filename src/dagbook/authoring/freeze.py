@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -27,6 +27,7 @@ from dagbook.spec.models import (
     TaskSpec,
     TriggerRule,
 )
+
 
 def freeze(dag: DAG, source: DagSource) -> DagSpec:
     """Raise ``InvalidDag`` with all faults, each at the author's own place."""
@@ -93,7 +94,7 @@ def _utc(moment: datetime | None, zone: str) -> datetime | None:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=ZoneInfo(zone))
-    return moment.astimezone(timezone.utc)
+    return moment.astimezone(UTC)
 
 
 def _task(o: BaseOperator, dag: DAG, source: DagSource, faults: list[Fault]) -> TaskSpec | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any, ClassVar, NoReturn
 
 from dagbook.authoring.arguments import XComArg, references
@@ -215,7 +216,7 @@ def dataset_uris(outlets: Iterable[Any]) -> tuple[str, ...]:
 
 def chain(*tasks: Any) -> None:
     """``chain(a, [b, c], d)`` is ``a >> [b, c] >> d``; two lists of one length pair up."""
-    for left, right in zip(tasks, tasks[1:], strict=False):
+    for left, right in pairwise(tasks):
         lefts, rights = _operators(left), _operators(right)
         if isinstance(left, list | tuple) and isinstance(right, list | tuple):
             if len(lefts) != len(rights):

@@ -16,8 +16,22 @@ from dagbook.client.discover import HOW_TO_START, Server
 from dagbook.errors import DagbookError, EngineUnavailable, Fault, InvalidDag
 from dagbook.spec.models import DagSource
 from dagbook.wire.rest import (
-    BackfillDetail, BackfillRequest, DagDetail, DagSummary, DeployRequest, ImportErrorDetail, InstanceDetail, LogChunk, PauseRequest,
-    Problem, RunDetail, RunSummary, Status, TriggerRequest, VersionSummary, XComValue,
+    BackfillDetail,
+    BackfillRequest,
+    DagDetail,
+    DagSummary,
+    DeployRequest,
+    ImportErrorDetail,
+    InstanceDetail,
+    LogChunk,
+    PauseRequest,
+    Problem,
+    RunDetail,
+    RunSummary,
+    Status,
+    TriggerRequest,
+    VersionSummary,
+    XComValue,
 )
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ def trigger(
     if spec.dag_id != dag_id:
         raise Invalid(f"version {wanted!r} belongs to DAG {spec.dag_id!r}, not to {dag_id!r}")
     at = (logical_date or now).astimezone(UTC)
-    name = run_id or f"manual__{at.isoformat()}"
+    name = f"manual__{at.isoformat()}" if run_id is None else run_id
     if not name.strip() or "\0" in name or len(name) > 250:
         raise Invalid("run_id must have 1 to 250 characters")
     interval = interval_at(spec, at) if logical_date else DataInterval(at, at)

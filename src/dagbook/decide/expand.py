@@ -21,10 +21,7 @@ def expansion_count(
     assert task.expansion is not None
     sizes = []
     for source in task.expansion.sources:
-        if source.task_id is None:
-            size = source.length
-        else:
-            size = lengths.get((source.task_id, source.key))
+        size = source.length if source.task_id is None else lengths.get((source.task_id, source.key))
         if size is None:
             return Refused(
                 f"can't map over the result of {source.task_id!r}: it is no list or dict "

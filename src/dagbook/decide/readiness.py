@@ -74,7 +74,7 @@ def readiness(rule: TriggerRule, up: Upstream) -> Readiness:
     return Waiting(f"{up.done} of {up.total} upstream tasks are done ({rule})")
 
 
-def _ready(rule: TriggerRule, up: Upstream) -> bool:  # noqa: PLR0911  one line per row of the table
+def _ready(rule: TriggerRule, up: Upstream) -> bool:
     all_done = up.done == up.total
     match rule:
         case TriggerRule.ALL_SUCCESS:
@@ -113,7 +113,7 @@ def _upstream_failed(rule: TriggerRule, up: Upstream) -> bool:
             return False
 
 
-def _skipped(rule: TriggerRule, up: Upstream) -> bool:  # noqa: PLR0911  one line per row of the table
+def _skipped(rule: TriggerRule, up: Upstream) -> bool:
     all_done = up.done == up.total
     match rule:
         case TriggerRule.ALL_SUCCESS:

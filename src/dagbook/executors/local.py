@@ -26,8 +26,20 @@ from dagbook.executors import warm
 from dagbook.executors.protocol import TaskService
 from dagbook.executors.warm import WarmServer
 from dagbook.wire.tasks import (
-    Claimed, Exited, Failed, Forked, Loaded, Refused, Request, Skipped, Succeeded, Deferred, TryKey,
-    Workload, encode, request_decoder,
+    Claimed,
+    Deferred,
+    Exited,
+    Failed,
+    Forked,
+    Loaded,
+    Refused,
+    Request,
+    Skipped,
+    Succeeded,
+    TryKey,
+    Workload,
+    encode,
+    request_decoder,
 )
 from dagbook.worker import frames
 
@@ -142,12 +154,14 @@ class LocalExecutor:
         try:
             server = self._server_for(workload)
         except DatabaseUnavailable as e:
+            reason = str(e)
             self._in_flight -= 1
-            self._patiently(lambda: self._service.lost(workload.key, str(e)))
+            self._patiently(lambda: self._service.lost(workload.key, reason))
             return
         except (DagbookError, OSError) as e:
+            reason = str(e)
             self._in_flight -= 1
-            self._patiently(lambda: self._service.refused(workload.key, str(e)))
+            self._patiently(lambda: self._service.refused(workload.key, reason))
             return
         ours, theirs = socket.socketpair()
         ours.settimeout(30)

@@ -133,7 +133,8 @@ def log_chunk(
     if not 0 <= wanted <= max(found.try_number, 1):
         raise NotFound(f"task {task_id!r} has had {found.try_number} tries; there is no try {wanted}")
     over = wanted < found.try_number or found.state != TaskState.RUNNING
-    return logs.read(folder, _log_path(dag_id, run_id, found, wanted), offset, complete=over)
+    chunk = logs.read(folder, _log_path(dag_id, run_id, found, wanted), offset, complete=over)
+    return LogChunk(chunk.text, chunk.next_offset, chunk.complete)
 
 
 def _log_path(dag_id: str, run_id: str, i: InstanceRow, try_number: int) -> str:

@@ -24,7 +24,7 @@ from dagbook.store.notify import Listener
 from dagbook.store.queueing import DueDag, Queued
 from dagbook.store.runs import NewRun
 from dagbook.store.versions import Versions
-from dagbook.store.work import DUE_CHANNEL, Store, Work
+from dagbook.store.work import Store, Work
 from dagbook.wire.tasks import TryKey, Workload
 
 log = structlog.get_logger(__name__)

@@ -15,8 +15,23 @@ from dagbook.store.reports import Ending
 from dagbook.store.versions import Versions, source_of
 from dagbook.store.work import Store, Work
 from dagbook.wire.tasks import (
-    Claim, Claimed, Deferred, Done, Failed, Heartbeat, Indexes, Refused, Reply, Request, Skipped, Succeeded, TryKey, Values,
-    XComGet, XComIndexes, XComSet,
+    Claim,
+    Claimed,
+    Deferred,
+    Done,
+    Failed,
+    Heartbeat,
+    Indexes,
+    Refused,
+    Reply,
+    Request,
+    Skipped,
+    Succeeded,
+    TryKey,
+    Values,
+    XComGet,
+    XComIndexes,
+    XComSet,
 )
 
 _STALE = Refused("this try is not the current one any more; it was cancelled, or is lost and runs again")

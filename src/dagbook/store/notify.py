@@ -55,7 +55,7 @@ class Listener:
         if self._conn is None or self._conn.closed:
             try:
                 self._conn = psycopg.connect(self._url, autocommit=True, connect_timeout=3)
-                self._conn.execute(f"LISTEN {self._channel}") 
+                self._conn.execute(f"LISTEN {self._channel}")
             except psycopg.Error:
                 self._conn = None
         return self._conn

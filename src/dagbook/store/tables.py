@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    ARRAY, BigInteger, Boolean, CheckConstraint, Column, DateTime, Double, ForeignKey, ForeignKeyConstraint, Identity, Index,
-    Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint, func, text,
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 

@@ -21,7 +21,15 @@ from dagbook.authoring.builder import DAG
 from dagbook.errors import InvalidDag
 from dagbook.spec.models import DagSource, Segment
 from dagbook.wire.tasks import (
-    Exited, Fork, Forked, Load, Loaded, ServerReport, TryKey, encode, server_request_decoder,
+    Exited,
+    Fork,
+    Forked,
+    Load,
+    Loaded,
+    ServerReport,
+    TryKey,
+    encode,
+    server_request_decoder,
 )
 from dagbook.worker import child, frames
 from dagbook.worker.load import load

@@ -6,6 +6,7 @@ import ast
 import functools
 import importlib.util
 import logging
+import math
 import re
 import types
 from collections.abc import Iterable
@@ -65,7 +66,7 @@ WRITTEN_WITH = "import datetime as _datetime, decimal as _decimal, pathlib as _p
 
 def _written(value: Any) -> str:
     kind = type(value)
-    if kind in _PLAIN and value == value and value not in (float("inf"), float("-inf")):
+    if kind in _PLAIN and (kind is not float or math.isfinite(value)):
         return repr(value)
     if kind in (list, tuple, set, frozenset):
         inner = "[" + ", ".join(_written(v) for v in value) + "]"

@@ -163,7 +163,7 @@ def _start(places: Places, programs: Binaries) -> subprocess.Popen[bytes]:
         command += ["-c", f"{name}={value}"]
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent, start_new_session=True)
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent, start_new_session=True)  # noqa: PLW1509  one thread
         while server.poll() is None and time.monotonic() < end:
             if _answers(places):
                 return server

@@ -1,0 +1,1 @@
+"""What Dagbook costs, each figure beside a floor measured in the same run."""
