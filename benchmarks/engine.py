@@ -22,9 +22,38 @@ from dagbook.spec.models import DagSource
 from dagbook.worker.parse import parse
 
 _RUNS, _TASKS = 50, 20
-_NOOP = "from dagbook import *\n@task\ndef noop(): ...\nwith DAG('noop', max_active_runs=50, max_active_tasks=64):\n    for i in range({n}):\n" \
-        "        noop()\n"
-_CHAIN = "from dagbook import *\n@task\ndef noop(): ...\nwith DAG('chain'):\n    chain(*[noop() for _ in range({n})])\n"
+_NOOP = """
+from dagbook import *
+@task
+def noop(): ...
+with DAG('noop', max_active_runs=50, max_active_tasks=64):
+    for i in range({n}):
+        noop()
+"""
+_CHAIN = """
+from dagbook import *
+@task
+def noop(): ...
+with DAG('chain'):
+    chain(*[noop() for _ in range({n})])
+"""
+_FORKS = """
+import os, sys, time
+import dagbook.worker.zygote
+n, slots = int(sys.argv[1]), int(sys.argv[2])
+began, alive = time.monotonic(), 0
+for _ in range(n):
+    if alive == slots:
+        os.wait()
+        alive -= 1
+    if os.fork() == 0:
+        os._exit(0)
+    alive += 1
+while alive:
+    os.wait()
+    alive -= 1
+print(time.monotonic() - began)
+"""
 
 
 @contextlib.contextmanager
@@ -73,12 +102,7 @@ def _wait(opened: Opened, dag_id: str) -> None:
 
 def _bare_forks(count: int) -> float:
     """Seconds to fork ``count`` processes from one that holds the same imports, as many at once as the engine runs."""
-    code = (
-        "import os, sys, time\nimport dagbook.worker.zygote\nn, slots = int(sys.argv[1]), int(sys.argv[2])\nbegan = time.monotonic()\nalive = 0\n"
-        "for _ in range(n):\n    if alive == slots:\n        os.wait(); alive -= 1\n    if os.fork() == 0:\n        os._exit(0)\n    alive += 1\n"
-        "while alive:\n    os.wait(); alive -= 1\nprint(time.monotonic() - began)"
-    )
-    command = [sys.executable, "-c", code, str(count), str(Settings().slots)]
+    command = [sys.executable, "-c", _FORKS, str(count), str(Settings().slots)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 

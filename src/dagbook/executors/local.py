@@ -68,7 +68,10 @@ class Task:
 
 
 class LocalExecutor:
-    """``slots`` tries at once; at most ``warm_servers`` idle servers are kept."""
+    """``slots`` tries at once, as many more waiting here so that a free place is filled without asking the scheduler.
+
+    At most ``warm_servers`` idle servers are kept.
+    """
 
     def __init__(self, service: TaskService, logs_folder: Path, slots: int, warm_servers: int,
                  on_reports: Callable[[], None] = lambda: None):
@@ -78,6 +81,7 @@ class LocalExecutor:
         self._wake_in, self._wake_out = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         self._tasks: dict[TryKey, Task] = {}
+        self._backlog: deque[Workload] = deque()
         self._servers: dict[str, WarmServer] = {}
         self._all: set[WarmServer] = set()
         self._threaded: set[str] = set()
@@ -94,10 +98,10 @@ class LocalExecutor:
         self._thread.start()
 
     def free(self) -> int:
-        return self._slots - self._in_flight
+        return 2 * self._slots - self._in_flight
 
     def in_flight(self) -> list[TryKey]:
-        return list(self._tasks)
+        return [*list(self._tasks), *(w.key for w in list(self._backlog))]
 
     def submit(self, workloads: Sequence[Workload]) -> None:
         self._in_flight += len(workloads)
@@ -134,6 +138,8 @@ class LocalExecutor:
                     self._hear_server(owner)
             self._answer(heard)
             self._enforce_deadlines()
+            while self._backlog and len(self._tasks) < self._slots:
+                self._begin(self._backlog.popleft())
         for server in list(self._all):
             self._drop(server)
 
@@ -150,6 +156,9 @@ class LocalExecutor:
     def _begin(self, workload: Workload) -> None:
         if workload.key in self._tasks:
             self._in_flight -= 1
+            return
+        if len(self._tasks) >= self._slots:
+            self._backlog.append(workload)
             return
         try:
             server = self._server_for(workload)
@@ -363,6 +372,9 @@ class LocalExecutor:
     def _stop(self, key: TryKey, reason: str) -> None:
         task = self._tasks.get(key)
         if task is None:
+            waiting = len(self._backlog)
+            self._backlog = deque(w for w in self._backlog if w.key != key)
+            self._in_flight -= waiting - len(self._backlog)
             return
         task.deadline, task.stop_reason = None, reason
         task.kill_at = time.monotonic() + _KILL_GRACE

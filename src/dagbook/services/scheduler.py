@@ -30,6 +30,7 @@ from dagbook.wire.tasks import TryKey, Workload
 log = structlog.get_logger(__name__)
 #: Runs judged in one transaction, DAGs given their next run in one.
 _RUNS_AT_ONCE, _DAGS_AT_ONCE = 100, 50
+_BREATH = 0.01
 
 
 class Scheduler:
@@ -51,6 +52,9 @@ class Scheduler:
                 try:
                     if not self._turn():
                         self._listener.wait(self._patience())
+                    if self._executor.free() <= 0:
+                        # Nothing can start before something ends: a moment's wait makes one round of many small ones.
+                        stop.wait(_BREATH)
                     backoff.reset()
                 except DatabaseUnavailable as e:
                     pause = backoff.pause()
