@@ -13,8 +13,8 @@ help:  ## Show this list.
 env: $(STAMP)  ## Make .venv with Dagbook, JupyterLab and the tools for tests; does nothing when it is there.
 $(STAMP): $(INPUTS)
 	test -x $(PY) || python3 -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check uv
-	.venv/bin/uv pip install --quiet --compile-bytecode --python $(PY) -c constraints.txt -e '.[lab]' --group dev
+	$(PY) -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(PY) -m pip install --quiet --disable-pip-version-check --compile -c constraints.txt -e '.[lab]' --group dev
 	touch $@
 
 browser: env  ## Have a Chromium for the browser tests (Debian's package, by apt where it is missing).
@@ -39,7 +39,7 @@ bench: env  ## Measure: every figure as one line of JSON.
 	$(PY) -m benchmarks all --json
 
 dist: env  ## Build the wheel and the source archive into dist/.
-	$(PY) -m build --installer uv
+	$(PY) -m build
 
 front: env  ## Rebuild the front end (needs Node 20): its built files are kept in the repository.
 	cd labextension && PATH="$(CURDIR)/.venv/bin:$$PATH" jlpm install --immutable && PATH="$(CURDIR)/.venv/bin:$$PATH" jlpm build
