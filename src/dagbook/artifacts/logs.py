@@ -31,7 +31,7 @@ def safe(word: str) -> str:
     plain = _UNSAFE.sub("_", word)
     if plain == word and len(word) <= 100 and not word.startswith("."):
         return word
-    return f"{plain.lstrip('.')[:100]}~{hashlib.sha256(word.encode()).hexdigest()[:12]}"
+    return f"{plain.lstrip('.')[:100]}~{hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()[:12]}"
 
 
 def read(folder: Path, relative: str, offset: int, complete: bool, limit: int = 1 << 20) -> Chunk:
