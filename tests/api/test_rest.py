@@ -116,6 +116,8 @@ def test_faults_come_with_their_lines(api):
     ("dags/three/runs", "POST", {"logical_date": "soon"}, 400, "logical_date"),
     ("dags/three/runs", "POST", {"conf": {"zz": 1}}, 400, "has no param 'zz'"),
     ("dags/three/runs", "POST", {"run_id": ""}, 400, "run_id must have"),
+    ("dags/three/runs", "POST", {"run_id": "a\nb"}, 400, "can be printed"),
+    ("dags/three/runs", "POST", {"run_id": "\ud800"}, 400, "the request's body is wrong"),
     ("dags/three/runs", "POST", {"version": "nosuch"}, 404, "there is no DAG version 'nosuch'"),
     ("dags/three", "PATCH", {}, 400, "is_paused"),
     ("dags/three/backfills", "POST", {"start": "2025-01-01", "end": "2025-01-02"}, 400, "has no schedule"),

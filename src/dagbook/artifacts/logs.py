@@ -16,6 +16,7 @@ class Chunk:
     next_offset: int
     complete: bool
 
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9.\-_+]")
 
 
@@ -31,7 +32,8 @@ def safe(word: str) -> str:
     plain = _UNSAFE.sub("_", word)
     if plain == word and len(word) <= 100 and not word.startswith("."):
         return word
-    return f"{plain.lstrip('.')[:100]}~{hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()[:12]}"
+    digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{plain.lstrip('.')[:100]}~{digest[:12]}"
 
 
 def read(folder: Path, relative: str, offset: int, complete: bool, limit: int = 1 << 20) -> Chunk:

@@ -30,8 +30,8 @@ def trigger(
         raise Invalid(f"version {wanted!r} belongs to DAG {spec.dag_id!r}, not to {dag_id!r}")
     at = (logical_date or now).astimezone(UTC)
     name = f"manual__{at.isoformat()}" if run_id is None else run_id
-    if not name.strip() or "\0" in name or len(name) > 250:
-        raise Invalid("run_id must have 1 to 250 characters")
+    if not name.strip() or not name.isprintable() or len(name) > 250:
+        raise Invalid(f"run_id must have 1 to 250 characters that can be printed, not {name[:60]!r}")
     interval = interval_at(spec, at) if logical_date else DataInterval(at, at)
     new = NewRun(dag_id, name, wanted, RunType.MANUAL, at, interval)
     if not runs.insert(work, [new], conf, params_of(spec, conf or {})):
