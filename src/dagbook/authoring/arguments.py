@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dagbook.spec.models import RETURN_VALUE
+
 if TYPE_CHECKING:
     from dagbook.authoring.operators import BaseOperator
-
-RETURN_VALUE = "return_value"
 
 
 class XComArg:

@@ -14,7 +14,7 @@ from dagbook import errors
 from dagbook.artifacts import codecs
 from dagbook.client.discover import HOW_TO_START, Server
 from dagbook.errors import DagbookError, EngineUnavailable, Fault, InvalidDag
-from dagbook.spec.models import DagSource
+from dagbook.spec.models import RETURN_VALUE, DagSource
 from dagbook.wire.rest import (
     BackfillDetail,
     BackfillRequest,
@@ -108,12 +108,12 @@ class Api:
         wanted = {} if try_number is None else {"try": try_number}
         return self._get(path, LogChunk, map_index=map_index, offset=offset, **wanted)
 
-    def result(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, key: str = "return_value") -> Any:
+    def result(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, key: str = RETURN_VALUE) -> Any:
         """The value itself: a DataFrame comes back as one.  ``NotFound`` where the task left none."""
         found = self._get(f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}/xcom", _XCom, map_index=map_index, key=key)
         return codecs.decode(found.codec, bytes(found.value) if found.data is None else found.data)
 
-    def xcom(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, key: str = "return_value") -> XComValue:
+    def xcom(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, key: str = RETURN_VALUE) -> XComValue:
         """The value as it is kept, with its size and preview."""
         return self._get(f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}/xcom", XComValue, map_index=map_index, key=key)
 

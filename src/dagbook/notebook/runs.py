@@ -9,6 +9,7 @@ from typing import Any, overload
 from dagbook.client import Api
 from dagbook.client.events import follow
 from dagbook.errors import NotFound, nearest
+from dagbook.spec.models import RETURN_VALUE
 from dagbook.states import FINISHED, FINISHED_RUNS, RunState, TaskState
 from dagbook.widgets.picture import run_text
 from dagbook.widgets.view import LiveView
@@ -157,16 +158,24 @@ class Task:
     @property
     def result(self) -> Any:
         """What the task returned; of a mapped one, the list over its instances, ``None`` where there is none."""
+        return self.xcom()
+
+    def xcom(self, key: str = RETURN_VALUE) -> Any:
+        """A value pushed under ``key``; of a mapped task, the list over its instances."""
         if self.mapped:
-            return [i.result if i.state == TaskState.SUCCESS else None for i in self]
-        return self._instance(-1).result
+            return [i.xcom(key) if i.state == TaskState.SUCCESS else None for i in self]
+        return self._instance(-1).xcom(key)
 
     @property
     def log(self) -> str:
         """The newest try's; a mapped task's instances' one after another."""
+        return self.log_of()
+
+    def log_of(self, try_number: int | None = None) -> str:
+        """The log of one try, by default the newest; a mapped task's instances' one after another."""
         if self.mapped:
-            return "\n".join(f"--- {self.task_id}[{i.map_index}]\n{i.log}" for i in self)
-        return self._instance(-1).log
+            return "\n".join(f"--- {self.task_id}[{i.map_index}]\n{i.log_of(try_number)}" for i in self)
+        return self._instance(-1).log_of(try_number)
 
     @property
     def instances(self) -> list[Instance]:
@@ -242,18 +251,27 @@ class Instance:
     @property
     def result(self) -> Any:
         """What it returned; ``NotFound`` says why there is nothing."""
-        if self.state == TaskState.SUCCESS:
-            try:
-                return self._api.result(self._run.dag_id, self._run.run_id, self._detail.task_id, self.map_index)
-            except NotFound:
+        return self.xcom()
+
+    def xcom(self, key: str = RETURN_VALUE) -> Any:
+        """A value it pushed under ``key``; ``NotFound`` says why there is nothing."""
+        try:
+            return self._api.result(self._run.dag_id, self._run.run_id, self._detail.task_id, self.map_index, key)
+        except NotFound:
+            if self.state == TaskState.SUCCESS and key == RETURN_VALUE:
                 return None  # a success without a result returned None
-        return self._api.result(self._run.dag_id, self._run.run_id, self._detail.task_id, self.map_index)
+            raise
 
     @property
     def log(self) -> str:
+        """The newest try's."""
+        return self.log_of()
+
+    def log_of(self, try_number: int | None = None) -> str:
+        """The log of one try, by default the newest."""
         text, offset = "", 0
         while True:
-            chunk = self._api.log(self._run.dag_id, self._run.run_id, self._detail.task_id, self.map_index, None, offset)
+            chunk = self._api.log(self._run.dag_id, self._run.run_id, self._detail.task_id, self.map_index, try_number, offset)
             text += chunk.text
             if chunk.next_offset == offset:
                 return text

@@ -47,6 +47,10 @@ class Schedule:
     align_day: bool = False
 
 
+#: The XCom key of what a task returns.
+RETURN_VALUE = "return_value"
+
+
 @dataclass(frozen=True, slots=True)
 class MapSource:
     """One expanded argument: a literal of known ``length``, or the output ``key`` of ``task_id``."""
@@ -54,7 +58,7 @@ class MapSource:
     argument: str
     length: int | None = None
     task_id: str | None = None
-    key: str = "return_value"
+    key: str = RETURN_VALUE
 
 
 @dataclass(frozen=True, slots=True)

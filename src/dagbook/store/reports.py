@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import text
 
+from dagbook.spec.models import RETURN_VALUE
 from dagbook.states import TaskState
 from dagbook.store import due, plain
 from dagbook.store.work import Work
@@ -125,7 +126,7 @@ def end(work: Work, endings: Sequence[Ending]) -> set[TryKey]:
         "not_befores": [e.not_before for e in ordered], "labels": [plain.text(e.label, 200) for e in ordered],
     })}
     if moved:
-        put_values(work, [(e.key, "return_value", e.result) for e in ordered if e.result is not None and e.key in moved])
+        put_values(work, [(e.key, RETURN_VALUE, e.result) for e in ordered if e.result is not None and e.key in moved])
         write_history(work, [e.key for e in ordered if e.key in moved])
         _mark_due(work, [e for e in ordered if e.key in moved])
     if len(moved) < len(ordered):

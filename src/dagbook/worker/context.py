@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from dagbook.artifacts import codecs
-from dagbook.authoring.arguments import RETURN_VALUE
 from dagbook.authoring.builder import DAG
 from dagbook.authoring.operators import BaseOperator
+from dagbook.spec.models import RETURN_VALUE
 from dagbook.wire.tasks import Claimed, TryKey, Value, XComSet
 from dagbook.worker.channel import Channel
 from dagbook.worker.results import Results

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from dagbook.artifacts import codecs
-from dagbook.authoring.arguments import RETURN_VALUE, XComArg
+from dagbook.authoring.arguments import XComArg
 from dagbook.authoring.operators import BaseOperator
+from dagbook.spec.models import RETURN_VALUE
 from dagbook.wire.tasks import Indexes, Values, XComGet, XComIndexes
 from dagbook.worker.channel import Channel
 

@@ -6,6 +6,7 @@ from dagbook.api.handlers.base import Handler, endpoint
 from dagbook.commands import trigger
 from dagbook.queries import runs
 from dagbook.services.loop import utc_now
+from dagbook.spec.models import RETURN_VALUE
 from dagbook.wire.rest import TriggerRequest
 
 _INT = 2**31 - 1
@@ -64,7 +65,7 @@ class XComHandler(Handler):
     @endpoint
     async def get(self, dag_id: str, run_id: str, task_id: str) -> None:
         index = self.number("map_index", -1, -1, _INT)
-        key = self.get_query_argument("key", "return_value").replace("\0", "")
+        key = self.get_query_argument("key", RETURN_VALUE).replace("\0", "")
         self.say(await self.engine.call(
             lambda work, cache: runs.xcom(work, cache, dag_id, run_id, task_id, -1 if index is None else index, key)
         ))

@@ -9,7 +9,8 @@ from dagbook.errors import Invalid
 from dagbook.notebook.magics.parser import Parser, Verb
 from dagbook.notebook.magics.run import newest
 from dagbook.notebook.magics.session import Session
-from dagbook.notebook.runs import Run
+from dagbook.notebook.runs import Instance, Run, Task
+from dagbook.spec.models import RETURN_VALUE
 
 
 def _parser(command: str, description: str) -> Parser:
@@ -29,27 +30,19 @@ def _target(word: str) -> tuple[str, int]:
     return task, int(index[:-1])
 
 
-def _run(session: Session, args: argparse.Namespace) -> Run:
-    api = session.api
-    return Run(api, api.run(args.dag_id, args.run or newest(session, args.dag_id)))
+def _found(session: Session, args: argparse.Namespace) -> Task | Instance:
+    task, index = _target(args.task)
+    run = Run(session.api, session.api.run(args.dag_id, args.run or newest(session, args.dag_id)))
+    return run[task] if index < 0 else run[task][index]
 
 
 def _logs(session: Session, args: Any) -> None:
-    task, index = _target(args.task)
-    found = _run(session, args)[task]
-    if args.attempt is not None:
-        text = session.api.log(args.dag_id, found._run.run_id, task, index, args.attempt).text
-    else:
-        text = found.log if index < 0 else found[index].log
+    text = _found(session, args).log_of(args.attempt)
     print(text if text.strip() else f"(nothing was written to the log of {args.task})")
 
 
 def _xcom(session: Session, args: Any) -> Any:
-    task, index = _target(args.task)
-    found = _run(session, args)[task]
-    if args.key != "return_value":
-        return session.api.result(args.dag_id, found._run.run_id, task, index, args.key)
-    return found.result if index < 0 else found[index].result
+    return _found(session, args).xcom(args.key)
 
 
 def _logs_parser() -> Parser:
@@ -60,7 +53,7 @@ def _logs_parser() -> Parser:
 
 def _xcom_parser() -> Parser:
     p = _parser("%dag xcom", "A task's result as a Python value: frame = %dag xcom ID TASK.")
-    p.add_argument("--key", default="return_value", help="a value pushed under another name")
+    p.add_argument("--key", default=RETURN_VALUE, help="a value pushed under another name")
     return p
 
 

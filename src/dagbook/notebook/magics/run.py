@@ -35,9 +35,8 @@ def _act(session: Session, args: Any) -> Run:
 
 def _tell_failures(run: Run) -> None:
     for task in run:
-        state, reason = run._said(task.task_id)
-        if state in FAILURES and reason:
-            print(f"✘ {task.task_id}: {reason}")
+        if task.state in FAILURES and task.reason:
+            print(f"✘ {task.task_id}: {task.reason}")
 
 
 def _cancel_parser() -> Parser:
