@@ -6,6 +6,9 @@ import type { DagDetail, RunSummary } from './wire';
 import { element, lookOf, words } from './view/looks';
 import { RunView } from './view/run';
 
+const label = (run: RunSummary) => `${lookOf(run.state).sign} ${run.run_id} (${words(run.state)})`;
+const isOver = (run: RunSummary) => run.state === 'success' || run.state === 'failed';
+
 /** A DAG in the main area: its graph, any of its runs live, and what lies behind each box. */
 export class DagView extends Widget {
   private readonly choice = element('select', '');
@@ -56,8 +59,7 @@ export class DagView extends Widget {
       if (next !== this.run || !this.view) {
         this.look(next);
       }
-      const state = runs.find(r => r.run_id === this.run)?.state;
-      this.cancel.hidden = !state || state === 'success' || state === 'failed';
+      this.cancel.hidden = !runs.some(r => r.run_id === this.run && !isOver(r));
     } catch (error) {
       this.note.textContent = (error as Error).message;
     }
@@ -67,7 +69,7 @@ export class DagView extends Widget {
     this.choice.hidden = !runs.length;
     this.choice.replaceChildren(
       ...runs.map(run => {
-        const option = element('option', '', `${lookOf(run.state).sign} ${run.run_id} (${words(run.state)})`);
+        const option = element('option', '', label(run));
         option.value = run.run_id;
         return option;
       })
@@ -75,6 +77,15 @@ export class DagView extends Widget {
     if (this.run) {
       this.choice.value = this.run;
     }
+  }
+
+  /** The run that is looked at comes by its own events, sooner than the list. */
+  private relabel(run: RunSummary): void {
+    const option = Array.from(this.choice.options).find(o => o.value === run.run_id);
+    if (option) {
+      option.textContent = label(run);
+    }
+    this.cancel.hidden = isOver(run);
   }
 
   private look(run: string | null): void {
@@ -87,6 +98,7 @@ export class DagView extends Widget {
       this.choice.value = run;
       this.leaveRun = events.watchRun(this.dagId, run, event => {
         this.view?.update(event);
+        this.relabel(event.detail.run);
         void this.instances.refresh();
       });
     } else if (this.detail) {

@@ -47,7 +47,7 @@ class Settings:
 
 
 def read(environ: Mapping[str, str] | None = None) -> Settings:
-    """Build ``Settings`` from the environment; an unknown or malformed variable is a ``ValueError`` naming it."""
+    """Build ``Settings`` from the environment; a malformed variable is a ``ValueError`` naming it."""
     env = os.environ if environ is None else environ
     values: dict[str, object] = {}
     for name, kind in Settings.__annotations__.items():

@@ -107,6 +107,8 @@ def test_a_run_started_in_the_panel_is_live_in_the_main_area(browser, lab):
     expect(main.locator(".dagbook-node[data-task='split']")).to_have_attribute("data-state", "skipped", timeout=60_000)
     expect(main.locator(".dagbook-pill")).to_have_attribute("data-state", "success", timeout=60_000)
     assert main.locator("select option").count() > before
+    expect(main.locator("select option:checked")).to_contain_text("(success)")
+    expect(main.get_by_role("button", name="Cancel run")).to_be_hidden()
     shot(page, "main-dark")
     page.close()
 

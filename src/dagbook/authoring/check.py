@@ -75,7 +75,6 @@ def _cycle(left: dict[str, BaseOperator]) -> list[str]:
         path.append(step)
 
 
-
 def unknown_pools(spec: DagSpec, pools: Mapping[str, int]) -> list[Fault]:
     """``pools``: name → slots, as the engine has them."""
     return [

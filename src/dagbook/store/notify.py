@@ -67,5 +67,3 @@ class Listener:
     def close(self) -> None:
         if self._conn is not None:
             self._conn.close()
-
-
