@@ -9,61 +9,93 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dagbook.authoring.arguments import XComArg
+    from dagbook.authoring.branching import BaseBranchOperator, BranchPythonOperator, LatestOnlyOperator, ShortCircuitOperator
     from dagbook.authoring.builder import DAG, dag
-    from dagbook.authoring.operators import (
-        BaseOperator,
-        BashOperator,
-        EmptyOperator,
-        PythonOperator,
-        chain,
-        cross_downstream,
-    )
-    from dagbook.authoring.params import Dataset, Param
-    from dagbook.authoring.sensors import DateTimeSensor, TimeDeltaSensor
-    from dagbook.authoring.taskflow import task
-    from dagbook.errors import FailTask, SkipTask
+    from dagbook.authoring.datasets import Dataset, DatasetAlias, DatasetAll, DatasetAny
+    from dagbook.authoring.deadlines import DeadlineAlert
+    from dagbook.authoring.edges import Label, chain, chain_linear, cross_downstream
+    from dagbook.authoring.groups import TaskGroup, task_group
+    from dagbook.authoring.operators import BaseOperator, BashOperator, EmptyOperator, PythonOperator
+    from dagbook.authoring.params import Param
+    from dagbook.authoring.sensors import BaseSensorOperator, DateTimeSensor, PythonSensor, TimeDeltaSensor
+    from dagbook.authoring.taskflow import setup, task, teardown
+    from dagbook.errors import FailTask, RescheduleTask, SkipTask
     from dagbook.spec.models import TriggerRule
     from dagbook.worker.context import get_current_context
 
 _HOMES = {
+    "XComArg": "authoring.arguments",
+    "BaseBranchOperator": "authoring.branching",
+    "BranchPythonOperator": "authoring.branching",
+    "LatestOnlyOperator": "authoring.branching",
+    "ShortCircuitOperator": "authoring.branching",
     "DAG": "authoring.builder",
     "dag": "authoring.builder",
-    "task": "authoring.taskflow",
+    "Dataset": "authoring.datasets",
+    "DatasetAlias": "authoring.datasets",
+    "DatasetAll": "authoring.datasets",
+    "DatasetAny": "authoring.datasets",
+    "DeadlineAlert": "authoring.deadlines",
+    "Label": "authoring.edges",
+    "chain": "authoring.edges",
+    "chain_linear": "authoring.edges",
+    "cross_downstream": "authoring.edges",
+    "TaskGroup": "authoring.groups",
+    "task_group": "authoring.groups",
     "BaseOperator": "authoring.operators",
-    "PythonOperator": "authoring.operators",
     "BashOperator": "authoring.operators",
     "EmptyOperator": "authoring.operators",
-    "DateTimeSensor": "authoring.sensors",
-    "TimeDeltaSensor": "authoring.sensors",
-    "chain": "authoring.operators",
-    "cross_downstream": "authoring.operators",
+    "PythonOperator": "authoring.operators",
     "Param": "authoring.params",
-    "Dataset": "authoring.params",
-    "XComArg": "authoring.arguments",
-    "TriggerRule": "spec.models",
-    "SkipTask": "errors",
+    "BaseSensorOperator": "authoring.sensors",
+    "DateTimeSensor": "authoring.sensors",
+    "PythonSensor": "authoring.sensors",
+    "TimeDeltaSensor": "authoring.sensors",
+    "setup": "authoring.taskflow",
+    "task": "authoring.taskflow",
+    "teardown": "authoring.taskflow",
     "FailTask": "errors",
+    "RescheduleTask": "errors",
+    "SkipTask": "errors",
+    "TriggerRule": "spec.models",
     "get_current_context": "worker.context",
 }
 __all__ = [
     "DAG",
+    "BaseBranchOperator",
     "BaseOperator",
+    "BaseSensorOperator",
     "BashOperator",
+    "BranchPythonOperator",
     "Dataset",
+    "DatasetAlias",
+    "DatasetAll",
+    "DatasetAny",
     "DateTimeSensor",
+    "DeadlineAlert",
     "EmptyOperator",
     "FailTask",
+    "Label",
+    "LatestOnlyOperator",
     "Param",
     "PythonOperator",
+    "PythonSensor",
+    "RescheduleTask",
+    "ShortCircuitOperator",
     "SkipTask",
+    "TaskGroup",
     "TimeDeltaSensor",
     "TriggerRule",
     "XComArg",
     "chain",
+    "chain_linear",
     "cross_downstream",
     "dag",
     "get_current_context",
+    "setup",
     "task",
+    "task_group",
+    "teardown",
 ]
 
 

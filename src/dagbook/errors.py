@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 
 class DagbookError(Exception):
     """Something went wrong; the message says what, where, and what to do."""
@@ -80,6 +82,22 @@ class FailTask(DagbookError):
     """Raise in a task to fail it now, whatever retries are left."""
 
     code = "fail_now"
+
+
+class RescheduleTask(DagbookError):
+    """Raise in a task to leave the worker and run it again, from the start, at ``at`` (an aware datetime); no try is used up."""
+
+    code = "reschedule"
+
+    def __init__(self, at: datetime):
+        self.at = at
+        super().__init__(f"waits until {at.isoformat()}")
+
+
+class SensorTimeout(FailTask):
+    """A sensor waited longer than its ``timeout``; it fails without another try."""
+
+    code = "sensor_timeout"
 
 
 class TaskDeferred(DagbookError):

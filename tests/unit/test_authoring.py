@@ -16,7 +16,7 @@ from dagbook.decide.finish import delay, on_failure
 from dagbook.decide.snapshot import TaskKey
 from dagbook.errors import InvalidDag
 from dagbook.spec import codec
-from dagbook.spec.models import DagSource, Expansion, MapSource, RetryPolicy, Segment, TaskSpec
+from dagbook.spec.models import DagSource, Expansion, MapSource, RetryPolicy, Segment
 from dagbook.states import FINISHED, MOVES, TaskState
 from dagbook.worker.load import load_specs
 
@@ -126,19 +126,19 @@ def test_whatever_is_finished_can_be_cleared(state):
 # Expansion, retries, admission ----------------------------------------------------------------
 
 
-def mapped(*sources: MapSource) -> TaskSpec:
-    return TaskSpec("m", "@task", expansion=Expansion("product", sources))
+def mapped(*sources: MapSource) -> Expansion:
+    return Expansion("product", sources)
 
 
 def test_instances_are_the_product_of_the_lengths():
     task = mapped(MapSource("x", length=3), MapSource("y", task_id="n"))
-    assert expansion_count(task, {("n", "return_value"): 4}, 100) == 12
-    assert expansion_count(task, {("n", "return_value"): 0}, 100) == 0
+    assert expansion_count(task, {("n", "return_value", ()): 4}, 100) == 12
+    assert expansion_count(task, {("n", "return_value", ()): 0}, 100) == 0
 
 
 @pytest.mark.parametrize(("length", "words"), [(None, "it is no list or dict"), (1000, "3000 elements to map over; the limit is 100")])
 def test_what_cant_be_mapped_over_is_refused(length, words):
-    found = expansion_count(mapped(MapSource("x", length=3), MapSource("y", task_id="n")), {("n", "return_value"): length}, 100)
+    found = expansion_count(mapped(MapSource("x", length=3), MapSource("y", task_id="n")), {("n", "return_value", ()): length}, 100)
     assert isinstance(found, Refused)
     assert words in found.reason
 
@@ -146,11 +146,10 @@ def test_what_cant_be_mapped_over_is_refused(length, words):
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_every_combination_is_taken_once(sizes):
     names = [f"a{i}" for i in range(len(sizes))]
-    expansion = Expansion("product", tuple(MapSource(n) for n in names))
     total = 1
     for s in sizes:
         total *= s
-    found = {tuple(positions(expansion, dict(zip(names, sizes, strict=True)), i).values()) for i in range(total)}
+    found = {tuple(positions(dict(zip(names, sizes, strict=True)), i).values()) for i in range(total)}
     assert len(found) == total
 
 

@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagbook.decide.readiness import Doomed, Ready, Upstream, Waiting, readiness
+from dagbook.decide.readiness import Doomed, Ready, Waiting, readiness
+from dagbook.decide.upstream import Upstream
 from dagbook.spec.models import TriggerRule
 from dagbook.states import TaskState
 
+#: Those that authors name; a teardown's own has a table below.
+RULES = [r for r in TriggerRule if r is not TriggerRule.ALL_DONE_SETUP_SUCCESS]
 R, W, F, S = "ready", "waits", "upstream_failed", "skipped"
 #: upstream states: s success, f failed, u upstream_failed, k skipped, . not done yet
 TABLE = {
@@ -49,15 +52,15 @@ def test_rule_gives_the_tables_verdict(rule, states, expected):
 
 
 def test_the_table_covers_every_rule():
-    assert set(TABLE) == set(TriggerRule)
+    assert set(TABLE) == set(RULES)
 
 
-@pytest.mark.parametrize("rule", TriggerRule)
+@pytest.mark.parametrize("rule", RULES)
 def test_a_task_without_upstreams_is_ready(rule):
     assert isinstance(readiness(rule, Upstream(0)), Ready)
 
 
-@given(st.sampled_from(list(TriggerRule)), st.text("sfuk.", min_size=1, max_size=6), st.randoms())
+@given(st.sampled_from(RULES), st.text("sfuk.", min_size=1, max_size=6), st.randoms())
 def test_a_verdict_once_given_is_never_taken_back(rule, states, random):
     """Whatever the unfinished upstreams become, what was decided early stays right."""
     early = verdict(rule, states)
@@ -66,7 +69,7 @@ def test_a_verdict_once_given_is_never_taken_back(rule, states, random):
         assert verdict(rule, later) == early
 
 
-@given(st.sampled_from(list(TriggerRule)), st.text("sfuk", min_size=1, max_size=6))
+@given(st.sampled_from(RULES), st.text("sfuk", min_size=1, max_size=6))
 def test_when_all_upstreams_are_done_nothing_waits(rule, states):
     assert verdict(rule, states) != W
 
@@ -76,3 +79,17 @@ def test_reasons_carry_their_numbers():
     assert isinstance(found, Doomed)
     assert found.to is TaskState.UPSTREAM_FAILED
     assert found.reason == "1 of 3 upstream tasks failed (all_success)"
+
+
+#: (setups, other upstreams) → verdict of a teardown.
+TEARDOWN = {
+    ("s", "s"): R, ("s", "f"): R, ("s", "k"): R, ("s", "u"): R, ("s", "."): W, (".", "s"): W, ("f", "."): F, ("f", "u"): F,
+    ("k", "k"): S, ("k", "."): S, ("sf", "s"): R, ("kf", "s"): F, ("f.", "s"): W, ("", "f"): R, ("", "."): W,
+}
+
+
+@pytest.mark.parametrize(("states", "expected"), TEARDOWN.items())
+def test_a_teardown_runs_after_all_is_over_if_a_setup_succeeded(states, expected):
+    setups, others = states
+    found = readiness(TriggerRule.ALL_DONE_SETUP_SUCCESS, upstream(setups + others), upstream(setups))
+    assert {Ready: R, Waiting: W}.get(type(found)) == expected or (isinstance(found, Doomed) and found.to == expected)

@@ -31,10 +31,14 @@ def structure(dag: DAG, source: DagSource) -> list[Fault]:
             first = authored(seen[o.task_id].place, source)
             faults.append(Fault(f"task id {o.task_id!r} is taken already, at {first[0]}, line {first[1]}", *where))
         seen.setdefault(o.task_id, o)
-        if not isinstance(o.options["retries"], int) or o.options["retries"] < 0:
-            faults.append(Fault(f"task {o.task_id!r}: retries={o.options['retries']!r} is no number ≥ 0", *where))
-        if not isinstance(o.options["pool_slots"], int) or o.options["pool_slots"] < 1:
-            faults.append(Fault(f"task {o.task_id!r}: pool_slots={o.options['pool_slots']!r} is no number ≥ 1", *where))
+    groups: set[str] = set()
+    for g in dag.groups:
+        where = authored(g.place, source)
+        if not valid_id(g.group_id):
+            faults.append(Fault(_bad_id("task group", g.group_id), *where))
+        if g.group_id in groups or g.group_id in seen:
+            faults.append(Fault(f"task group id {g.group_id!r} is taken already", *where))
+        groups.add(g.group_id)
     return faults
 
 

@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from dagbook.authoring import check
-from dagbook.authoring.arguments import XComArg
 from dagbook.authoring.builder import DAG
-from dagbook.authoring.operators import BaseOperator, dataset_uris
+from dagbook.authoring.datasets import Dataset, DatasetAlias, DatasetAll, DatasetAny, condition
+from dagbook.authoring.freeze_tasks import as_callbacks, freeze_deadline, freeze_task
 from dagbook.authoring.place import authored
 from dagbook.authoring.schedules import parse
 from dagbook.errors import Fault, InvalidDag
-from dagbook.spec.models import (
-    DagSource,
-    DagSpec,
-    Expansion,
-    MapSource,
-    ParamSpec,
-    RetryPolicy,
-    Schedule,
-    TaskSpec,
-    TriggerRule,
-)
+from dagbook.spec.models import DagSource, DagSpec, DatasetCondition, ParamSpec, Schedule, TaskGroupSpec
 
 
 def freeze(dag: DAG, source: DagSource) -> DagSpec:
     """Raise ``InvalidDag`` with all faults, each at the author's own place."""
     faults: list[Fault] = check.structure(dag, source)
     order = check.topological(dag, source, faults)
-    schedule = _schedule(dag, source, faults)
+    datasets, schedule = _datasets(dag, source, faults), _schedule(dag, source, faults)
     zone = _zone(dag, source, faults)
-    tasks = [_task(o, dag, source, faults) for o in order]
+    tasks = [freeze_task(o, dag, source, faults) for o in order]
     params = tuple(
         ParamSpec(name, p.default, p.description, p.schema) for name, p in sorted(dag.params.items())
     )
@@ -47,12 +36,20 @@ def freeze(dag: DAG, source: DagSource) -> DagSpec:
         dag_id=dag.dag_id,
         tasks=tuple(t for t in tasks if t is not None),
         schedule=schedule,
+        datasets=datasets,
         start_date=_utc(dag.start_date, zone),
         end_date=_utc(dag.end_date, zone),
         timezone=zone,
         catchup=dag.catchup,
         max_active_runs=dag.max_active_runs,
         max_active_tasks=dag.max_active_tasks,
+        dagrun_timeout=dag.dagrun_timeout,
+        fail_fast=dag.fail_fast,
+        deadline=freeze_deadline(dag.deadline, f"DAG {dag.dag_id!r}", faults, authored(dag.place, source)),
+        callbacks=as_callbacks({"success": dag.on_success_callback, "failure": dag.on_failure_callback}),
+        groups=tuple(
+            TaskGroupSpec(g.group_id, g.parent.group_id if g.parent else None, g.tooltip, g.mapping is not None) for g in dag.groups
+        ),
         params=params,
         tags=dag.tags,
         description=dag.description,
@@ -60,7 +57,17 @@ def freeze(dag: DAG, source: DagSource) -> DagSpec:
     )
 
 
+def _datasets(dag: DAG, source: DagSource, faults: list[Fault]) -> DatasetCondition | None:
+    try:
+        return condition(dag.schedule)
+    except ValueError as e:
+        faults.append(Fault(str(e), *authored(dag.place, source)))
+        return None
+
+
 def _schedule(dag: DAG, source: DagSource, faults: list[Fault]) -> Schedule | None:
+    if isinstance(dag.schedule, list | tuple | set | Dataset | DatasetAlias | DatasetAll | DatasetAny):
+        return None
     try:
         schedule = parse(dag.schedule)
     except ValueError as e:
@@ -95,76 +102,6 @@ def _utc(moment: datetime | None, zone: str) -> datetime | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=ZoneInfo(zone))
     return moment.astimezone(UTC)
-
-
-def _task(o: BaseOperator, dag: DAG, source: DagSource, faults: list[Fault]) -> TaskSpec | None:
-    origin, line = authored(o.place, source)
-    opt = o.options
-    try:
-        rule = TriggerRule(opt["trigger_rule"])
-    except ValueError:
-        known = ", ".join(TriggerRule)
-        faults.append(Fault(f"task {o.task_id!r}: trigger_rule {opt['trigger_rule']!r} is none of {known}", origin, line))
-        return None
-    return TaskSpec(
-        task_id=o.task_id,
-        operator="@task" if type(o).__name__ == "PythonOperator" else type(o).__name__,
-        upstream=tuple(sorted(o.upstream)),
-        trigger_rule=rule,
-        retry=RetryPolicy(
-            opt["retries"], _span(opt["retry_delay"]) or timedelta(0),
-            opt["retry_exponential_backoff"], _span(opt["max_retry_delay"]),
-        ),
-        pool=opt["pool"],
-        pool_slots=opt["pool_slots"],
-        priority_weight=_weight(o, dag),
-        queue=opt["queue"],
-        owner=opt["owner"],
-        execution_timeout=_span(opt["execution_timeout"]),
-        expansion=_expansion(o),
-        outlets=dataset_uris(opt["outlets"]),
-        doc_md=opt["doc_md"],
-        origin=origin,
-        line=line,
-    )
-
-
-def _span(value: Any) -> timedelta | None:
-    return timedelta(seconds=value) if isinstance(value, int | float) else value
-
-
-def _expansion(o: BaseOperator) -> Expansion | None:
-    if o.mapping is None:
-        return None
-    kind = "kwargs" if o.mapping.kwargs_list is not None else "product"
-    return Expansion(kind, tuple(_source(name, v) for name, v in o.mapping.sources.items()))  # type: ignore[arg-type]
-
-
-def _source(name: str, value: Any) -> MapSource:
-    if isinstance(value, XComArg):
-        return MapSource(name, task_id=value.operator.task_id, key=value.key)
-    return MapSource(name, length=len(value))
-
-
-def _weight(o: BaseOperator, dag: DAG) -> int:
-    """Own weight plus, by ``weight_rule``, that of all distinct descendants or ancestors."""
-    own, rule = int(o.options["priority_weight"]), o.options["weight_rule"]
-    if rule == "absolute":
-        return own
-    by_id = {x.task_id: x for x in dag.operators}
-    edges: Mapping[str, set[str]] = (
-        {x.task_id: set(x.upstream) for x in dag.operators}
-        if rule == "upstream"
-        else {x.task_id: {y.task_id for y in dag.operators if x.task_id in y.upstream} for x in dag.operators}
-    )
-    seen: set[str] = set()
-    todo = list(edges[o.task_id])
-    while todo:
-        t = todo.pop()
-        if t not in seen and t in by_id:
-            seen.add(t)
-            todo.extend(edges[t])
-    return own + sum(int(by_id[t].options["priority_weight"]) for t in seen)
 
 
 def _plain(value: Any, what: str, faults: list[Fault], where: tuple[str, int]) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from itertools import pairwise
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dagbook.authoring.arguments import XComArg, references
-from dagbook.authoring.builder import DAG, current_dag
-from dagbook.authoring.params import Dataset
+from dagbook.authoring.builder import DAG, current_dag, current_group
+from dagbook.authoring.edges import Edges, _items, connect
+from dagbook.authoring.mapping import MappedOver, mappable
 from dagbook.authoring.place import caller
-from dagbook.errors import Fault, InvalidDag, TaskDeferred, nearest
+from dagbook.errors import TaskDeferred, nearest
 from dagbook.spec.models import TriggerRule
+
+if TYPE_CHECKING:
+    from dagbook.authoring.groups import TaskGroup
 
 #: Options that every operator takes and ``default_args`` may give.
 OPTIONS: dict[str, Any] = {
@@ -27,44 +30,71 @@ OPTIONS: dict[str, Any] = {
     "weight_rule": "downstream",
     "queue": "default",
     "owner": "",
+    "executor": None,
+    "executor_config": None,
     "execution_timeout": None,
+    "depends_on_past": False,
+    "wait_for_downstream": False,
+    "max_active_tis_per_dag": None,
+    "max_active_tis_per_dagrun": None,
+    "map_index_template": None,
+    "do_xcom_push": True,
+    "multiple_outputs": False,
     "outlets": (),
+    "inlets": (),
+    "deadline": None,
+    "on_execute_callback": None,
+    "on_success_callback": None,
+    "on_failure_callback": None,
+    "on_retry_callback": None,
+    "on_skipped_callback": None,
     "doc_md": None,
 }
-_DAG_ONLY = {"start_date", "end_date"}
 
 
-class MappedOver:
-    """How a mapped task multiplies: keyword → list, dict or ``XComArg``; or one list of keyword dicts."""
-
-    def __init__(self, arguments: Mapping[str, Any] | None = None, kwargs_list: Any = None):
-        self.arguments = dict(arguments or {})
-        self.kwargs_list = kwargs_list
-
-    @property
-    def sources(self) -> dict[str, Any]:
-        return self.arguments if self.kwargs_list is None else {"": self.kwargs_list}
-
-
-class BaseOperator:
+class BaseOperator(Edges):
     """One task of a DAG.  Subclass it, name ``template_fields``, and write ``execute(context)``."""
 
     template_fields: ClassVar[tuple[str, ...]] = ()
+    #: What its result may leave untaken: ``branch`` names what goes on, ``short_circuit`` stops on a false one.
+    branching: ClassVar[str | None] = None
 
-    def __init__(self, task_id: str, *, dag: DAG | None = None, **options: Any):
-        owner = dag or current_dag()
+    def __init__(self, task_id: str, *, dag: DAG | None = None, task_group: TaskGroup | None = None, **options: Any):
+        owner = dag or (task_group.dag if task_group else current_dag())
         if owner is None:
             raise TypeError(f"task {task_id!r} is outside a DAG; put it in a `with DAG(...)` block or an @dag function")
         unknown = sorted(set(options) - set(OPTIONS))
         if unknown:
             raise TypeError(f"task {task_id!r} has no option {unknown[0]!r}{nearest(unknown[0], list(OPTIONS))}")
-        self.dag, self.task_id = owner, task_id
-        defaults = {k: v for k, v in owner.default_args.items() if k not in _DAG_ONLY}
+        self.dag, self.group = owner, task_group or current_group(owner)
+        self.task_id = self.group.child_id(task_id) if self.group else task_id
+        defaults = {**owner.default_args, **(self.group.default_args if self.group else {})}
         self.options = {**OPTIONS, **{k: v for k, v in defaults.items() if k in OPTIONS}, **options}
         self.upstream: set[str] = set()
+        self.labels: dict[str, str] = {}
         self.mapping: MappedOver | None = None
+        self.is_setup = self.is_teardown = self.fails_run = False
+        self.setups: list[BaseOperator] = []
         self.place = caller()
         owner.operators.append(self)
+        for scope in owner.scopes:
+            scope.take_in(self)
+
+    @property
+    def firsts(self) -> list[BaseOperator]:
+        return [self]
+
+    @property
+    def lasts(self) -> list[BaseOperator]:
+        return [self]
+
+    @property
+    def mapped_group(self) -> TaskGroup | None:
+        """The mapped task group it is in."""
+        group = self.group
+        while group is not None and group.mapping is None:
+            group = group.parent
+        return group
 
     @property
     def output(self) -> XComArg:
@@ -91,31 +121,38 @@ class BaseOperator:
         """Depend on every task whose output is among the arguments."""
         sources = self.mapping.sources if self.mapping else {}
         for ref in (*references(self.arguments), *references(sources)):
-            self.upstream.add(ref.operator.task_id)
+            self.upstream |= {o.task_id for o in ref.operators}
 
-    def set_upstream(self, other: Any) -> None:
-        for operator in _operators(other):
-            self.upstream.add(operator.task_id)
-
-    def set_downstream(self, other: Any) -> None:
-        for operator in _operators(other):
-            operator.upstream.add(self.task_id)
-
-    def __rshift__(self, other: Any) -> Any:
-        self.set_downstream(other)
-        return other
-
-    def __lshift__(self, other: Any) -> Any:
-        self.set_upstream(other)
-        return other
-
-    def __rrshift__(self, other: Any) -> BaseOperator:
-        self.set_upstream(other)
+    def as_setup(self) -> BaseOperator:
+        """Make it a setup: it is run again with the tasks that need it when they are cleared."""
+        self.is_setup = True
         return self
 
-    def __rlshift__(self, other: Any) -> BaseOperator:
-        self.set_downstream(other)
+    def as_teardown(self, *, setups: Any = None, on_failure_fail_dagrun: bool | None = None) -> BaseOperator:
+        """Make it a teardown of ``setups``: it runs if they succeeded, whatever became of the tasks between."""
+        self.is_teardown = True
+        self.options["trigger_rule"] = TriggerRule.ALL_DONE_SETUP_SUCCESS
+        if on_failure_fail_dagrun is not None:
+            self.fails_run = on_failure_fail_dagrun
+        for item in _items(setups) if setups is not None else []:
+            for setup in item.lasts:
+                self.setups.append(setup.as_setup())
+            connect(item, self)
         return self
+
+    def __enter__(self) -> BaseOperator:
+        """Tasks made inside run after this setup, or before this teardown and after its setups."""
+        self.dag.scopes.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.dag.scopes.remove(self)
+
+    def take_in(self, operator: BaseOperator) -> None:
+        for setup in [self] if self.is_setup else self.setups:
+            connect(setup, operator)
+        if self.is_teardown:
+            connect(operator, self)
 
     @classmethod
     def partial(cls, **fixed: Any) -> Partial:
@@ -134,12 +171,12 @@ class Partial:
         if not mapped:
             raise TypeError("expand() needs at least one argument to map over")
         for name, values in mapped.items():
-            _mappable(name, values)
+            mappable(name, values)
         return self._mapped(MappedOver(mapped))
 
     def expand_kwargs(self, kwargs: Any) -> XComArg:
         """Run once for each dict of arguments in ``kwargs``: a list, or an upstream result that is one."""
-        _mappable("expand_kwargs", kwargs)
+        mappable("expand_kwargs", kwargs)
         return self._mapped(MappedOver(kwargs_list=kwargs))
 
     def _mapped(self, mapping: MappedOver) -> XComArg:
@@ -147,6 +184,11 @@ class Partial:
         if twice:
             raise TypeError(f"argument {twice[0]!r} is given to partial() and to expand()")
         operator = self.make(self.fixed)
+        if operator.mapped_group is not None:
+            raise TypeError(
+                f"task {operator.task_id!r} is mapped inside the mapped task group {operator.mapped_group.group_id!r}; map over the "
+                "product outside, or expand a list that holds both"
+            )
         operator.mapping = mapping
         operator.link()
         return operator.output
@@ -162,7 +204,7 @@ class EmptyOperator(BaseOperator):
 class PythonOperator(BaseOperator):
     """Call ``python_callable`` with ``op_args`` and ``op_kwargs``; context names it declares are passed too."""
 
-    template_fields = ("op_args", "op_kwargs")
+    template_fields: ClassVar[tuple[str, ...]] = ("op_args", "op_kwargs")
 
     def __init__(
         self,
@@ -174,60 +216,16 @@ class PythonOperator(BaseOperator):
     ):
         super().__init__(task_id, **options)
         self.python_callable = python_callable
-        self.op_args, self.op_kwargs = list(op_args), dict(op_kwargs or {})
+        self.op_args, self.op_kwargs = list(op_args), op_kwargs if isinstance(op_kwargs, Edges) else dict(op_kwargs or {})
         self.link()
 
 
 class BashOperator(BaseOperator):
     """Run ``bash_command``; its last line of output is the result; exit code 99 skips."""
 
-    template_fields = ("bash_command", "env")
+    template_fields: ClassVar[tuple[str, ...]] = ("bash_command", "env")
 
     def __init__(self, task_id: str, bash_command: str, env: Mapping[str, str] | None = None, **options: Any):
         super().__init__(task_id, **options)
         self.bash_command, self.env = bash_command, dict(env or {})
         self.link()
-
-
-def _operators(other: Any) -> list[BaseOperator]:
-    items = other if isinstance(other, list | tuple) else [other]
-    found = []
-    for item in items:
-        if isinstance(item, XComArg):
-            found.append(item.operator)
-        elif isinstance(item, BaseOperator):
-            found.append(item)
-        else:
-            raise TypeError(f"{item!r} is no task; `>>` and `<<` connect tasks, results of tasks, and lists of them")
-    return found
-
-
-def _mappable(name: str, values: Any) -> None:
-    if isinstance(values, str | bytes) or not isinstance(values, list | tuple | dict | range | XComArg):
-        what = type(values).__name__
-        raise InvalidDag(
-            [Fault(f"{name}= maps over a list, a dict or an upstream result, not {what}", *caller())]
-        )
-
-
-def dataset_uris(outlets: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(o.uri if isinstance(o, Dataset) else str(o) for o in outlets)
-
-
-def chain(*tasks: Any) -> None:
-    """``chain(a, [b, c], d)`` is ``a >> [b, c] >> d``; two lists of one length pair up."""
-    for left, right in pairwise(tasks):
-        lefts, rights = _operators(left), _operators(right)
-        if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-            if len(lefts) != len(rights):
-                raise TypeError(f"chain() pairs lists of one length, not {len(lefts)} and {len(rights)}")
-            for a, b in zip(lefts, rights, strict=True):
-                a.set_downstream(b)
-        else:
-            cross_downstream(lefts, rights)
-
-
-def cross_downstream(upstream: Iterable[Any], downstream: Iterable[Any]) -> None:
-    """Every task of ``downstream`` depends on every task of ``upstream``."""
-    for task in upstream:
-        task.set_downstream(list(downstream))

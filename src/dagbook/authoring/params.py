@@ -1,8 +1,7 @@
-"""Run parameters and datasets, as authors write them."""
+"""Run parameters, as authors write them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 
@@ -11,10 +10,3 @@ class Param:
 
     def __init__(self, default: Any = None, *, description: str | None = None, **schema: Any):
         self.default, self.description, self.schema = default, description, schema
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A piece of data by URI; a task that lists it in ``outlets`` announces a new state of it."""
-
-    uri: str

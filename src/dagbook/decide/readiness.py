@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dagbook.decide.snapshot import TaskView
+from dagbook.decide.upstream import Upstream
 from dagbook.spec.models import TriggerRule
 from dagbook.states import TaskState
 
@@ -29,40 +28,13 @@ class Doomed:
 Readiness = Ready | Waiting | Doomed
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """Counts over the direct upstream instances; ``removed`` ones are left out."""
+def readiness(rule: TriggerRule, up: Upstream, setups: Upstream | None = None) -> Readiness:
+    """A verdict is given at once when no later upstream state can change it, else it waits.
 
-    total: int
-    success: int = 0
-    failed: int = 0
-    upstream_failed: int = 0
-    skipped: int = 0
-
-    @property
-    def bad(self) -> int:
-        return self.failed + self.upstream_failed
-
-    @property
-    def done(self) -> int:
-        return self.success + self.bad + self.skipped
-
-
-def count(upstream: Iterable[TaskView]) -> Upstream:
-    """An unexpanded mapped upstream counts as one that is not done."""
-    total = success = failed = upstream_failed = skipped = 0
-    for view in upstream:
-        c = view.counts
-        total += view.total
-        success += c.get(TaskState.SUCCESS, 0)
-        failed += c.get(TaskState.FAILED, 0)
-        upstream_failed += c.get(TaskState.UPSTREAM_FAILED, 0)
-        skipped += c.get(TaskState.SKIPPED, 0)
-    return Upstream(total, success, failed, upstream_failed, skipped)
-
-
-def readiness(rule: TriggerRule, up: Upstream) -> Readiness:
-    """A verdict is given at once when no later upstream state can change it, else it waits."""
+    ``setups``: those of ``up`` that are setups, which a teardown's rule looks at.
+    """
+    if rule is TriggerRule.ALL_DONE_SETUP_SUCCESS:
+        return _teardown(up, setups or Upstream(0))
     if up.total == 0 or rule is TriggerRule.ALWAYS:
         return Ready()
     if _ready(rule, up):
@@ -72,6 +44,16 @@ def readiness(rule: TriggerRule, up: Upstream) -> Readiness:
     if _skipped(rule, up):
         return Doomed(TaskState.SKIPPED, _skip_reason(rule, up))
     return Waiting(f"{up.done} of {up.total} upstream tasks are done ({rule})")
+
+
+def _teardown(up: Upstream, setups: Upstream) -> Readiness:
+    """It cleans up after setups that have succeeded, once everything between is over."""
+    if setups.total and setups.done == setups.total and not setups.success:
+        to = TaskState.UPSTREAM_FAILED if setups.bad else TaskState.SKIPPED
+        return Doomed(to, f"none of its {setups.total} setups succeeded")
+    if up.done == up.total:
+        return Ready()
+    return Waiting(f"{up.done} of {up.total} upstream tasks are done (teardown)")
 
 
 def _ready(rule: TriggerRule, up: Upstream) -> bool:
@@ -99,7 +81,7 @@ def _ready(rule: TriggerRule, up: Upstream) -> bool:
             return all_done and up.bad == 0 and up.success >= 1
         case TriggerRule.NONE_SKIPPED:
             return all_done and up.skipped == 0
-        case TriggerRule.ALWAYS:
+        case _:
             return True
 
 
@@ -136,4 +118,3 @@ def _skipped(rule: TriggerRule, up: Upstream) -> bool:
 
 def _skip_reason(rule: TriggerRule, up: Upstream) -> str:
     return f"upstream: {up.success} success, {up.bad} failed, {up.skipped} skipped of {up.total}; {rule} can't be met"
-

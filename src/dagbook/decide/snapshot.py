@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from dagbook.spec.models import DagSpec
+from dagbook.spec.models import DagSpec, ResultRef
 from dagbook.states import FINISHED, RunState, TaskState
 
 UNMAPPED = -1
@@ -38,19 +39,40 @@ class TaskView:
 
     @property
     def finished(self) -> bool:
-        return self.expanded_or_over and all(s in FINISHED for s, n in self.counts.items() if n)
+        return all(s in FINISHED for s, n in self.counts.items() if n)
 
-    @property
-    def expanded_or_over(self) -> bool:
-        return self.expanded or TaskState.NONE not in self.counts
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """Map indices of a mapped task group whose instances look alike, so that they are judged once.
+
+    ``states``: by task id.  ``untaken``: by branch, the tasks that it left.
+    """
+
+    indexes: tuple[int, ...]
+    states: Mapping[str, TaskState]
+    untaken: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """``lengths``: for mapped sources, (task_id, key) → elements; ``None`` where the value has no length."""
+    """A run as a decision sees it.
+
+    ``lengths``: for what is mapped over, result → elements; ``None`` where the value has no length.
+    ``untaken``: by branch outside of mapped groups, the tasks that it left.  ``cohorts``: by mapped group.
+    ``past``: task → why it waits for the run before, for those with depends_on_past that must.
+    ``missed``: deadlines that are marked already, by task id, "" for the run's own.
+    """
 
     run: int
     state: RunState
     spec: DagSpec
     tasks: Mapping[str, TaskView]
-    lengths: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
+    lengths: Mapping[ResultRef, int | None] = field(default_factory=dict)
+    untaken: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    cohorts: Mapping[str, tuple[Cohort, ...]] = field(default_factory=dict)
+    past: Mapping[str, str] = field(default_factory=dict)
+    timeout_at: datetime | None = None
+    logical_date: datetime | None = None
+    queued_at: datetime | None = None
+    missed: frozenset[str] = frozenset()

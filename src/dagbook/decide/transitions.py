@@ -12,7 +12,7 @@ from dagbook.states import MOVES, TaskState
 class Move:
     """Every instance of ``task_id`` in state ``expect`` goes to ``to``; others are left as they are.
 
-    ``due_by``: only those whose waiting time is over by then.
+    ``due_by``: only those whose waiting time is over by then.  ``indexes``: only those map indices.
     """
 
     run: int
@@ -21,6 +21,7 @@ class Move:
     to: TaskState
     reason: str | None = None
     due_by: datetime | None = None
+    indexes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.to not in MOVES[self.expect]:
@@ -29,15 +30,19 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """The placeholder of a mapped task gives way to ``count`` scheduled instances, 0 … count-1."""
+    """A mapped task has instances 0 … count-1 now, those that had none in state ``to``.
+
+    Its placeholder goes, what was cleared goes to ``to`` too, and cleared instances beyond become ``removed``.
+    """
 
     run: int
     task_id: str
     count: int
+    to: TaskState = TaskState.SCHEDULED
 
 
-def schedule(run: int, task_id: str) -> Move:
-    return Move(run, task_id, TaskState.NONE, TaskState.SCHEDULED)
+def schedule(run: int, task_id: str, indexes: tuple[int, ...] | None = None) -> Move:
+    return Move(run, task_id, TaskState.NONE, TaskState.SCHEDULED, indexes=indexes)
 
 
 def wake(run: int, task_id: str, waiting: TaskState, now: datetime) -> Move:
@@ -45,9 +50,9 @@ def wake(run: int, task_id: str, waiting: TaskState, now: datetime) -> Move:
     return Move(run, task_id, waiting, TaskState.SCHEDULED, due_by=now)
 
 
-def doom(run: int, task_id: str, to: TaskState, reason: str) -> Move:
+def doom(run: int, task_id: str, to: TaskState, reason: str, indexes: tuple[int, ...] | None = None) -> Move:
     """It can never run: ``upstream_failed`` or ``skipped``."""
-    return Move(run, task_id, TaskState.NONE, to, reason)
+    return Move(run, task_id, TaskState.NONE, to, reason, indexes=indexes)
 
 
 def refuse(run: int, task_id: str, reason: str) -> Move:

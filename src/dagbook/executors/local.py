@@ -34,6 +34,7 @@ from dagbook.wire.tasks import (
     Loaded,
     Refused,
     Request,
+    Rescheduled,
     Skipped,
     Succeeded,
     TryKey,
@@ -44,7 +45,7 @@ from dagbook.wire.tasks import (
 from dagbook.worker import frames
 
 log = structlog.get_logger(__name__)
-_FINAL = (Succeeded, Failed, Skipped, Deferred)
+_FINAL = (Succeeded, Failed, Skipped, Deferred, Rescheduled)
 _T = TypeVar("_T")
 _KILL_GRACE = 5.0
 

@@ -11,18 +11,22 @@ import structlog
 
 from dagbook.artifacts import logs
 from dagbook.decide.admit import admit
-from dagbook.decide.calendar import next_interval
-from dagbook.decide.run import decide_run
+from dagbook.decide.calendar import DataInterval, next_interval
+from dagbook.decide.datasets import satisfied
+from dagbook.decide.run import RunDecision, decide_run
 from dagbook.errors import DatabaseUnavailable
 from dagbook.executors.protocol import Executor
 from dagbook.services.loop import Backoff, Clock, utc_now
 from dagbook.settings import Settings
 from dagbook.spec.models import DagSpec
 from dagbook.states import RunState, RunType
-from dagbook.store import apply, due, jobs, queueing, runs, snapshots, versions
+from dagbook.store import apply, callbacks, datasets, due, jobs, past, queueing, runs, scheduling, snapshots, versions
+from dagbook.store.callbacks import Call
+from dagbook.store.due import DueRun
 from dagbook.store.notify import Listener
-from dagbook.store.queueing import DueDag, Queued
+from dagbook.store.queueing import Queued
 from dagbook.store.runs import NewRun
+from dagbook.store.scheduling import DueDag
 from dagbook.store.versions import Versions
 from dagbook.store.work import Store, Work
 from dagbook.wire.tasks import TryKey, Workload
@@ -31,6 +35,8 @@ log = structlog.get_logger(__name__)
 #: Runs judged in one transaction, DAGs given their next run in one.
 _RUNS_AT_ONCE, _DAGS_AT_ONCE = 100, 50
 _BREATH = 0.01
+#: Seconds that a callback may take.
+_LONGEST_CALL = 600.0
 
 
 class Scheduler:
@@ -119,7 +125,7 @@ class Scheduler:
         with self._store.begin() as work:
             judged, over = self._decide(work)
             queued, more = self._queue(work)
-            workloads = self._workloads(work, queued)
+            workloads = self._workloads(work, queued) + self._calls(work, len(queued))
         if workloads:
             # After the commit; the try is pinned in each, so handing one over twice is harmless.
             self._executor.submit(workloads)
@@ -129,12 +135,13 @@ class Scheduler:
 
     def _start_runs(self) -> bool:
         with self._store.begin() as work:
-            if not queueing.anything_to_start(work):
+            if not scheduling.anything_to_start(work):
                 return False
             due.one_at_a_time(work)
             now = self._clock()
-            for dag in queueing.due_dags(work, _DAGS_AT_ONCE):
+            for dag in scheduling.due_dags(work, _DAGS_AT_ONCE):
                 self._schedule(work, dag, now)
+            self._start_by_datasets(work)
             return bool(runs.start_waiting(work, self._versions, self._settings.max_map_length))
 
     def _schedule(self, work: Work, dag: DueDag, now: datetime) -> None:
@@ -154,6 +161,18 @@ class Scheduler:
             versions.set_next(work, dag.dag_id, None, str(e))
         runs.insert(work, new)
 
+    def _start_by_datasets(self, work: Work) -> None:
+        """A run for each DAG whose datasets have all the news that it asks for; it gets all that is unused."""
+        for waiting in datasets.waiting(work, _DAGS_AT_ONCE):
+            spec = self._versions.spec(work, waiting.version)
+            if spec.datasets is None or not satisfied(spec.datasets, waiting.names):
+                continue
+            run_id = f"dataset__{self._clock().isoformat()}"
+            interval = DataInterval(waiting.first, waiting.last)
+            new = NewRun(waiting.dag_id, run_id, waiting.version, RunType.DATASET, waiting.last, interval)
+            for made in runs.insert(work, [new], {}, {p.name: p.default for p in spec.params}):
+                datasets.use(work, waiting.dag_id, made)
+
     def _decide(self, work: Work) -> tuple[bool, list[int]]:
         """(whether any run was judged, the due runs that are over already)."""
         claimed = due.claim(work, _RUNS_AT_ONCE)
@@ -162,15 +181,34 @@ class Scheduler:
             now = self._clock()
             specs = self._versions.specs(work, [r.version for r in going])
             views = snapshots.take(work, going, specs, now)
-            decisions = [(v.run, decide_run(v, now, self._settings.max_map_length)) for v in views]
-            apply.moves(work, [m for _, d in decisions for m in d.moves])
-            apply.expansions(work, [e for _, d in decisions for e in d.expansions])
-            for run, decision in decisions:
-                if decision.outcome is not None:
-                    runs.finish(work, run, decision.outcome, decision.reason)
-                elif decision.moves or decision.expansions:
-                    work.run_changed(run)
-        return bool(going), [r.id for r in claimed if r.state in (RunState.FAILED, RunState.SUCCESS)]
+            decisions = {v.run: decide_run(v, now, self._settings.max_map_length) for v in views}
+            apply.expansions(work, [e for d in decisions.values() for e in d.expansions])
+            apply.moves(work, [m for d in decisions.values() for m in d.moves])
+            for run in going:
+                self._conclude(work, run, specs[run.version], decisions[run.id])
+        return bool(going), [r.id for r in claimed if r.state != RunState.RUNNING] + [
+            r.id for r in going if decisions[r.id].timed_out or r.restarting]
+
+    def _conclude(self, work: Work, run: DueRun, spec: DagSpec, decision: RunDecision) -> None:
+        """What a decision says of the run itself: its end, its deadlines, and who hears of them."""
+        if decision.missed or decision.stalled != run.is_stalled:
+            runs.mark(work, run.id, missed=decision.missed, stalled=decision.stalled)
+        for name in decision.missed:
+            deadline = spec.task(name).deadline if name else spec.deadline
+            if deadline is not None and deadline.callback:
+                callbacks.owe(work, run.id, "deadline", "its deadline has passed", name)
+        if decision.timed_out:
+            runs.stop(work, run.id, decision.reason or "")
+        elif decision.outcome is not None:
+            runs.finish(work, run.id, decision.outcome, decision.reason)
+        elif decision.moves or decision.expansions:
+            work.run_changed(run.id)
+        if decision.outcome is not None:
+            kind = "success" if decision.outcome is RunState.SUCCESS else "failure"
+            if kind in spec.callbacks:
+                callbacks.owe(work, run.id, kind, decision.reason)
+        if (decision.moves or decision.outcome) and any(t.depends_on_past for t in spec.tasks):
+            past.wake_next(work, [run.id])
 
     def _queue(self, work: Work) -> tuple[list[Queued], bool]:
         """Give free slots away; true beside them when a further look may find more."""
@@ -178,9 +216,9 @@ class Scheduler:
         if room <= 0 or not queueing.anything_scheduled(work):
             return [], False
         due.one_at_a_time(work)
-        free = queueing.capacity(work, room)
+        free, full = queueing.capacity(work, room)
         look_ahead = max(4 * room, 64)
-        candidates = queueing.candidates(work, free, look_ahead)
+        candidates = queueing.candidates(work, free, full, look_ahead)
         admission = admit(candidates, free)
         queueing.say(work, admission.impossible)
         queued = queueing.queue(work, admission.admitted, self._job)
@@ -190,12 +228,19 @@ class Scheduler:
         specs = self._versions.specs(work, [q.version for q in queued])
         return [_workload(q, specs) for q in queued]
 
+    def _calls(self, work: Work, taken: int) -> list[Workload]:
+        """Callbacks that are owed, as far as the executor has places left."""
+        room = self._executor.free() - taken
+        return [_call(c) for c in callbacks.queue(work, room, self._job)] if room > 0 and callbacks.anything_owed(work) else []
+
     def _stop_runs(self, over: list[int]) -> None:
-        """A run that was cancelled may still have processes here."""
+        """A run that was cancelled, or cleared in part, may still have processes here that nobody wants."""
         gone = set(over)
         keys: list[TryKey] = [k for k in self._executor.in_flight() if k.run in gone]
         if keys:
-            self._executor.terminate(keys, "the run was cancelled")
+            with self._store.begin() as work:
+                unwanted = jobs.stale(work, self._job, keys)
+            self._executor.terminate(unwanted, "the run was stopped, or the task cleared")
 
 
 def _workload(q: Queued, specs: Mapping[str, DagSpec]) -> Workload:
@@ -205,3 +250,9 @@ def _workload(q: Queued, specs: Mapping[str, DagSpec]) -> Workload:
         queue=q.queue, log_path=logs.relative_path(q.dag_id, q.run_id, q.task_id, q.map_index, q.try_number),
         timeout=timeout.total_seconds() if timeout else None,
     )
+
+
+def _call(c: Call) -> Workload:
+    path = logs.relative_path(c.dag_id, c.run_id, c.task_id or "dag", c.map_index, 0).removesuffix("0.log")
+    return Workload(key=c.key, dag_id=c.dag_id, run_id=c.run_id, version=c.version, queue="default",
+                    log_path=f"{path}callback-{c.kind}-{c.id}.log", timeout=_LONGEST_CALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,6 +22,8 @@ class TriggerRule(StrEnum):
     NONE_FAILED_MIN_ONE_SUCCESS = "none_failed_min_one_success"
     NONE_SKIPPED = "none_skipped"
     ALWAYS = "always"
+    #: A teardown's own: it waits for all, and runs if its setups succeeded.
+    ALL_DONE_SETUP_SUCCESS = "all_done_setup_success"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +50,59 @@ class Schedule:
     align_day: bool = False
 
 
+#: Before the name of a dataset alias, where datasets and aliases stand side by side.
+ALIAS = "alias:"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCondition:
+    """Which datasets must have new states: ``one`` by ``name``, or ``all`` or ``any`` of ``parts``."""
+
+    kind: Literal["one", "all", "any"]
+    name: str = ""
+    parts: tuple[DatasetCondition, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,) if self.kind == "one" else tuple(dict.fromkeys(n for p in self.parts for n in p.names))
+
+    def __str__(self) -> str:
+        if self.kind == "one":
+            return self.name
+        return "(" + (" & " if self.kind == "all" else " | ").join(str(p) for p in self.parts) + ")"
+
+
 #: The XCom key of what a task returns.
 RETURN_VALUE = "return_value"
 
 
+#: A result, or a part of one, that has a length: task id, XCom key, and the keys and indices taken from the value.
+ResultRef = tuple[str, str, tuple[str | int, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class MapSource:
-    """One expanded argument: a literal of known ``length``, or the output ``key`` of ``task_id``."""
+    """How many elements one expanded argument has.
+
+    A literal of known ``length``; the output ``key`` of ``task_id``, or what lies at ``path`` in it; or ``parts``
+    put together: ``zip`` (the shortest counts), ``longest``, or ``concat`` (the sum).
+    """
 
     argument: str
     length: int | None = None
     task_id: str | None = None
     key: str = RETURN_VALUE
+    path: tuple[str | int, ...] = ()
+    combine: Literal["zip", "longest", "concat"] | None = None
+    parts: tuple[MapSource, ...] = ()
+
+    @property
+    def refs(self) -> Iterator[ResultRef]:
+        """The results that must be known before it can be counted."""
+        if self.task_id is not None:
+            yield self.task_id, self.key, self.path
+        for part in self.parts:
+            yield from part.refs
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +112,31 @@ class Expansion:
     kind: Literal["product", "kwargs"]
     sources: tuple[MapSource, ...]
 
+    @property
+    def refs(self) -> tuple[ResultRef, ...]:
+        return tuple(r for s in self.sources for r in s.refs)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """Done by ``interval`` after the run's ``logical_date`` or ``queued_at``, or by ``at``; else it is marked as missed.
+
+    ``callback``: the author gave a function to call then.
+    """
+
+    reference: Literal["logical_date", "queued_at", "fixed"]
+    interval: timedelta = timedelta(0)
+    at: datetime | None = None
+    callback: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
+    """``upstream``: direct ones.  ``mapped_group``: the mapped task group it is in, whose ``expansion`` it then has.
+
+    ``callbacks``: of success, failure, retry, skipped and execute, those that the author wants to hear of.
+    """
+
     task_id: str
     operator: str
     upstream: tuple[str, ...] = ()
@@ -80,13 +146,29 @@ class TaskSpec:
     pool_slots: int = 1
     priority_weight: int = 1
     queue: str = "default"
+    executor: str | None = None
+    executor_config: dict[str, Any] = field(default_factory=dict)
     owner: str = ""
     execution_timeout: timedelta | None = None
     depends_on_past: bool = False
+    wait_for_downstream: bool = False
     max_active_tis_per_dag: int | None = None
     max_active_tis_per_dagrun: int | None = None
     expansion: Expansion | None = None
+    groups: tuple[str, ...] = ()
+    mapped_group: str | None = None
+    #: It may leave some of its downstreams untaken: a branch or a short circuit.
+    branches: bool = False
+    setup: bool = False
+    teardown: bool = False
+    #: Of a teardown: its failure fails the run.
+    fails_run: bool = False
+    #: Labels of edges, by upstream task id.
+    labels: dict[str, str] = field(default_factory=dict)
     outlets: tuple[str, ...] = ()
+    inlets: tuple[str, ...] = ()
+    callbacks: tuple[str, ...] = ()
+    deadline: Deadline | None = None
     doc_md: str | None = None
     #: Place in the author's text: a cell label or file, and the line there.
     origin: str | None = None
@@ -106,6 +188,16 @@ class ParamSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskGroupSpec:
+    """``mapped``: its tasks are expanded together."""
+
+    group_id: str
+    parent: str | None = None
+    tooltip: str = ""
+    mapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DagSpec:
     """``tasks`` are in topological order, so one forward walk sees upstreams first."""
 
@@ -119,6 +211,15 @@ class DagSpec:
     max_active_runs: int = 16
     max_active_tasks: int = 16
     dagrun_timeout: timedelta | None = None
+    #: New states of these start runs, beside the schedule where there is one.
+    datasets: DatasetCondition | None = None
+    #: One failed task ends the run: what has not started is skipped.
+    fail_fast: bool = False
+    deadline: Deadline | None = None
+    #: Of success and failure, those that the author wants to hear of.
+    callbacks: tuple[str, ...] = ()
+    #: Ids of task groups, outer ones first, with what people read over them.
+    groups: tuple[TaskGroupSpec, ...] = ()
     params: tuple[ParamSpec, ...] = ()
     tags: tuple[str, ...] = ()
     description: str | None = None
@@ -128,9 +229,17 @@ class DagSpec:
         return next(t for t in self.tasks if t.task_id == task_id)
 
     @property
+    def schedule_text(self) -> str | None:
+        """What people read as its schedule."""
+        said = [self.schedule.text] if self.schedule else []
+        return " or ".join(said + ([str(self.datasets)] if self.datasets else [])) or None
+
+    @property
     def leaves(self) -> tuple[str, ...]:
-        inner = {u for t in self.tasks for u in t.upstream}
-        return tuple(t.task_id for t in self.tasks if t.task_id not in inner)
+        """The tasks whose states make the run's; a teardown counts only where it asks to."""
+        counting = [t for t in self.tasks if not t.teardown or t.fails_run]
+        inner = {u for t in counting if not t.teardown for u in t.upstream}
+        return tuple(t.task_id for t in counting if t.teardown or t.task_id not in inner)
 
 
 @dataclass(frozen=True, slots=True)

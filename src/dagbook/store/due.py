@@ -29,6 +29,20 @@ class DueRun:
     id: int
     version: str
     state: str
+    logical_date: datetime
+    queued_at: datetime
+    timeout_at: datetime | None
+    missed: tuple[str, ...]
+    is_stalled: bool
+    #: Some of its instances were cleared while they ran.
+    restarting: bool
+
+
+_LOCK = text("""
+    SELECT id, version, state, logical_date, queued_at, timeout_at, missed, is_stalled,
+           EXISTS (SELECT 1 FROM task_instance t WHERE t.run = r.id AND t.state = 'restarting') AS restarting
+    FROM dag_run r WHERE id = ANY(:runs) ORDER BY id FOR NO KEY UPDATE OF r SKIP LOCKED
+""")
 
 
 def claim(work: Work, limit: int) -> list[DueRun]:
@@ -39,10 +53,8 @@ def claim(work: Work, limit: int) -> list[DueRun]:
     ).scalars()))
     if not runs:
         return []
-    locked = [DueRun(*r) for r in work.conn.execute(
-        text("SELECT id, version, state FROM dag_run WHERE id = ANY(:runs) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED"),
-        {"runs": runs},
-    )]
+    locked = [DueRun(r.id, r.version, r.state, r.logical_date, r.queued_at, r.timeout_at, tuple(r.missed), r.is_stalled, r.restarting)
+              for r in work.conn.execute(_LOCK, {"runs": runs})]
     missed = set(runs) - {r.id for r in locked}
     if missed:
         # Another scheduler holds them: what made them due again may be news to it.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from dagbook.store import due
+from dagbook.store import callbacks, due
 from dagbook.store.reports import write_history
 from dagbook.store.work import Work
 from dagbook.wire.tasks import TryKey
@@ -83,8 +83,13 @@ def _give_up(work: Work, jobs: Sequence[int], reason: str) -> None:
     ).scalars().all()
     lost = work.conn.execute(_LOSE, {"jobs": list(jobs), "most": MOST_LOST, "reason": f"lost: {reason} while it ran"}).all()
     write_history(work, [TryKey(*r) for r in lost])
+    callbacks.give_up(work, jobs)
+    cleared = work.conn.execute(
+        text("UPDATE task_instance SET state = 'none', job_id = NULL, reason = NULL WHERE job_id = ANY(:jobs) AND state = 'restarting' "
+             "RETURNING run"), {"jobs": list(jobs)},
+    ).scalars().all()
     work.conn.execute(text("UPDATE trigger SET job_id = NULL WHERE job_id = ANY(:jobs)"), {"jobs": list(jobs)})
-    runs = sorted({*unqueued, *(r.run for r in lost)})
+    runs = sorted({*unqueued, *cleared, *(r.run for r in lost)})
     due.put(work, runs)
     for run in runs:
         work.run_changed(run)
@@ -101,7 +106,8 @@ def stale(work: Work, job: int, keys: Sequence[TryKey]) -> list[TryKey]:
                  "AS try_number FROM task_instance WHERE job_id = :job AND state IN ('queued', 'running')"), {"job": job},
         )
     }
-    return [k for k in keys if (k.run, k.task_id, k.map_index, k.try_number) not in current]
+    # A callback's process ends by itself.
+    return [k for k in keys if k.try_number >= 0 and (k.run, k.task_id, k.map_index, k.try_number) not in current]
 
 
 @dataclass(frozen=True, slots=True)

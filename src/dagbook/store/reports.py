@@ -36,9 +36,12 @@ _CLAIM = text(f"""
     WHERE {_MATCH} AND r.id = ti.run AND (
         (ti.state = 'queued' AND ti.try_number = w.try - CASE WHEN ti.next_method IS NULL THEN 1 ELSE 0 END)
         OR (ti.state = 'running' AND ti.try_number = w.try AND ti.pid = w.pid AND ti.hostname = w.hostname))
-    RETURNING ti.run, ti.task_id, ti.map_index, ti.max_tries, ti.next_method, ti.next_event, r.dag_id, r.run_id,
-              r.run_type, r.logical_date, r.data_interval_start, r.data_interval_end, r.params, r.conf
+    RETURNING ti.run, ti.task_id, ti.map_index, ti.try_number, ti.max_tries, ti.next_method, ti.next_event, ti.start_date, r.dag_id,
+              r.run_id, r.run_type, r.logical_date, r.data_interval_start, r.data_interval_end, r.params, r.conf
 """)
+
+# A new try starts with nothing of the ones before.
+_FORGET = text(f"DELETE FROM xcom ti USING {_KEYS}) AS w(run, task_id, map_index, try) WHERE {_MATCH}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Granted:
     context: RunContext
     method: str | None
     event: Any
+    started_at: datetime
 
 
 def claim(work: Work, claims: Sequence[tuple[TryKey, Claim]]) -> dict[TryKey, Granted]:
@@ -57,14 +61,19 @@ def claim(work: Work, claims: Sequence[tuple[TryKey, Claim]]) -> dict[TryKey, Gr
         **_key_arrays([k for k, _ in claims]), "hostnames": [plain.text(c.hostname) for _, c in claims],
         "pids": [c.pid for _, c in claims],
     })
-    granted = {}
+    granted, again = {}, []
     for r in rows:
         work.run_changed(r.run)
         context = RunContext(
             r.dag_id, r.run_id, r.run_type, r.logical_date, r.data_interval_start, r.data_interval_end, r.params, r.conf,
             r.max_tries,
         )
-        granted[tries[r.run, r.task_id, r.map_index]] = Granted(context, r.next_method, r.next_event)
+        key = tries[r.run, r.task_id, r.map_index]
+        granted[key] = Granted(context, r.next_method, r.next_event, r.start_date)
+        if r.try_number > 1 and r.next_method is None:
+            again.append(key)
+    if again:
+        work.conn.execute(_FORGET, _key_arrays(again))
     return granted
 
 
@@ -78,14 +87,17 @@ class Ending:
     not_before: datetime | None = None
     result: Value | None = None
     label: str | None = None
+    untaken: Sequence[str] | None = None
 
 
 _END = text(f"""
     UPDATE task_instance ti
     SET state = w.goal, reason = w.reason, not_before = w.not_before, label = coalesce(w.label, ti.label),
-        end_date = clock_timestamp(), next_method = NULL, next_event = NULL
-    FROM {_KEYS}, CAST(:goals AS text[]), CAST(:reasons AS text[]), CAST(:not_befores AS timestamptz[]), CAST(:labels AS text[]))
-         AS w(run, task_id, map_index, try, goal, reason, not_before, label)
+        end_date = clock_timestamp(), next_method = NULL, next_event = NULL,
+        untaken = CASE WHEN w.untaken IS NOT NULL THEN string_to_array(w.untaken, '\n') END
+    FROM {_KEYS}, CAST(:goals AS text[]), CAST(:reasons AS text[]), CAST(:not_befores AS timestamptz[]), CAST(:labels AS text[]),
+                CAST(:untakens AS text[]))
+         AS w(run, task_id, map_index, try, goal, reason, not_before, label, untaken)
     WHERE {_MATCH} AND ti.state = 'running' AND ti.try_number = w.try
     RETURNING ti.run, ti.task_id, ti.map_index
 """)
@@ -96,12 +108,22 @@ _ALREADY = text(f"""
       ON {_MATCH} AND ti.try_number = w.try AND ti.state = w.goal
 """)
 
+# The author's callback for how it ended is owed from the same moment.
 _HISTORY = text(f"""
+    WITH ended AS (
+        SELECT ti.* FROM task_instance ti JOIN {_KEYS}) AS w(run, task_id, map_index, try) ON {_MATCH}
+    ), owed AS (
+        INSERT INTO callback (run, task_id, map_index, try_number, kind, reason)
+        SELECT run, task_id, map_index, try_number, kind, reason
+        FROM (SELECT *, CASE state WHEN 'success' THEN 'success' WHEN 'failed' THEN 'failure' WHEN 'up_for_retry' THEN 'retry'
+                                   WHEN 'skipped' THEN 'skipped' END AS kind FROM ended WHERE callbacks IS NOT NULL) e
+        WHERE kind = ANY(callbacks)
+    )
     INSERT INTO task_instance_history (run, task_id, map_index, try_number, state, reason, queued_at, start_date,
                                        end_date, hostname, pid)
-    SELECT ti.run, ti.task_id, ti.map_index, ti.try_number, CASE ti.state WHEN 'up_for_retry' THEN 'failed' ELSE ti.state END,
-           ti.reason, ti.queued_at, ti.start_date, ti.end_date, ti.hostname, ti.pid
-    FROM task_instance ti JOIN {_KEYS}) AS w(run, task_id, map_index, try) ON {_MATCH}
+    SELECT run, task_id, map_index, try_number, CASE state WHEN 'up_for_retry' THEN 'failed' ELSE state END,
+           reason, queued_at, start_date, end_date, hostname, pid
+    FROM ended
     ON CONFLICT (run, task_id, map_index, try_number) DO UPDATE SET state = excluded.state, reason = excluded.reason,
         end_date = excluded.end_date
 """)
@@ -124,6 +146,7 @@ def end(work: Work, endings: Sequence[Ending]) -> set[TryKey]:
     moved = {keys[r.run, r.task_id, r.map_index] for r in work.conn.execute(_END, {
         **arrays, "goals": goals, "reasons": [plain.text(e.reason) for e in ordered],
         "not_befores": [e.not_before for e in ordered], "labels": [plain.text(e.label, 200) for e in ordered],
+        "untakens": [None if e.untaken is None else "\n".join(e.untaken) for e in ordered],
     })}
     if moved:
         put_values(work, [(e.key, RETURN_VALUE, e.result) for e in ordered if e.result is not None and e.key in moved])
@@ -147,12 +170,13 @@ def _mark_due(work: Work, endings: Sequence[Ending]) -> None:
 
 
 _PUT_VALUES = text(f"""
-    INSERT INTO xcom (run, task_id, map_index, key, codec, value, length, preview)
-    SELECT w.run, w.task_id, w.map_index, w.key, w.codec, w.value, w.length, CAST(w.preview AS jsonb)
+    INSERT INTO xcom (run, task_id, map_index, key, codec, value, length, preview, lengths)
+    SELECT w.run, w.task_id, w.map_index, w.key, w.codec, w.value, w.length, CAST(w.preview AS jsonb), CAST(w.lengths AS jsonb)
     FROM {_KEYS}, CAST(:keys AS text[]), CAST(:codecs AS text[]), CAST(:values AS bytea[]), CAST(:lengths AS int[]),
-                CAST(:previews AS text[])) AS w(run, task_id, map_index, try, key, codec, value, length, preview)
+                CAST(:previews AS text[]), CAST(:lengths_in AS text[]))
+         AS w(run, task_id, map_index, try, key, codec, value, length, preview, lengths)
     ON CONFLICT (run, task_id, map_index, key) DO UPDATE SET codec = excluded.codec, value = excluded.value,
-        length = excluded.length, preview = excluded.preview, created_at = now()
+        length = excluded.length, lengths = excluded.lengths, preview = excluded.preview, created_at = now()
 """)
 
 
@@ -162,6 +186,7 @@ def put_values(work: Work, values: Sequence[tuple[TryKey, str, Value]]) -> None:
             **_key_arrays([k for k, _, _ in values]), "keys": [plain.text(name) for _, name, _ in values],
             "codecs": [v.codec for _, _, v in values], "values": [v.data for _, _, v in values],
             "lengths": [v.length for _, _, v in values], "previews": [plain.document(v.preview) for _, _, v in values],
+            "lengths_in": [plain.document(v.lengths) if v.lengths else None for _, _, v in values],
         })
 
 
@@ -218,15 +243,33 @@ def refuse(work: Work, key: TryKey, reason: str) -> bool:
     return row is not None
 
 
-def dataset_events(work: Work, events: Sequence[tuple[TryKey, str]]) -> None:
-    """One event per success and outlet, in the success's own transaction."""
-    if events:
-        work.conn.execute(
-            text(f"INSERT INTO dataset_event (uri, source_run, source_task_id, source_map_index) "
-                 f"SELECT w.uri, w.run, w.task_id, w.map_index FROM {_KEYS}, CAST(:uris AS text[])) "
-                 "AS w(run, task_id, map_index, try, uri)"),
-            {**_key_arrays([k for k, _ in events]), "uris": [u for _, u in events]},
-        )
+def stopped(work: Work, keys: Sequence[TryKey]) -> None:
+    """restarting → none: the process of a cleared try has ended, whatever it said last."""
+    if not keys:
+        return
+    rows = work.conn.execute(text(f"""
+        UPDATE task_instance ti SET state = 'none', job_id = NULL, reason = NULL, next_method = NULL, next_event = NULL
+        FROM {_KEYS}) AS w(run, task_id, map_index, try) WHERE {_MATCH} AND ti.state = 'restarting' AND ti.try_number = w.try
+        RETURNING ti.run
+    """), _key_arrays(keys)).scalars()
+    runs = sorted(set(rows))
+    due.put(work, runs)
+    for run in runs:
+        work.run_changed(run)
+
+
+def reschedule(work: Work, key: TryKey, at: datetime) -> bool:
+    """running → up_for_reschedule: the same try goes on, from the start of its function, at ``at``."""
+    row = work.conn.execute(
+        text("UPDATE task_instance SET state = 'up_for_reschedule', not_before = :at, next_method = 'execute', next_event = NULL, "
+             "job_id = NULL WHERE run = :run AND task_id = :t AND map_index = :m AND state = 'running' AND try_number = :n RETURNING run"),
+        {"run": key.run, "t": key.task_id, "m": key.map_index, "n": key.try_number, "at": at},
+    ).one_or_none()
+    if row is not None:
+        work.run_changed(key.run)
+        due.put(work, [key.run], at)
+        work.due()
+    return row is not None
 
 
 @dataclass(frozen=True, slots=True)

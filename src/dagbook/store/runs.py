@@ -10,14 +10,17 @@ from typing import Any
 from sqlalchemy import text
 
 from dagbook.decide.calendar import DataInterval
+from dagbook.decide.deadlines import deadlines
 from dagbook.decide.expand import Refused, expansion_count
 from dagbook.decide.snapshot import UNMAPPED
 from dagbook.errors import NotFound, nearest
 from dagbook.spec.models import DagSpec, TaskSpec
 from dagbook.states import RunType
 from dagbook.store import due, plain
+from dagbook.store.reports import write_history
 from dagbook.store.versions import Versions
 from dagbook.store.work import Work
+from dagbook.wire.tasks import PreviousSuccess, TryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,13 @@ _START = text("""
                  PARTITION BY r.dag_id, r.backfill_id ORDER BY r.sort_key, r.logical_date, r.id) AS place,
                CASE WHEN b.id IS NOT NULL THEN b.max_active_runs ELSE d.max_active_runs END
                - (SELECT count(*) FROM dag_run o WHERE o.dag_id = r.dag_id AND o.state = 'running'
-                  AND o.backfill_id IS NOT DISTINCT FROM r.backfill_id) AS free
+                  AND NOT (o.is_stalled AND o.logical_date > r.logical_date) AND o.backfill_id IS NOT DISTINCT FROM r.backfill_id) AS free
         FROM dag_run r JOIN dag d ON d.dag_id = r.dag_id LEFT JOIN backfill b ON b.id = r.backfill_id
         WHERE r.state = 'queued' AND NOT coalesce(b.is_paused, d.is_paused)
     )
     UPDATE dag_run r SET state = 'running', start_date = clock_timestamp(), reason = NULL
     FROM waiting w WHERE r.id = w.id AND w.place <= w.free AND r.state = 'queued'
-    RETURNING r.id, r.dag_id, r.version, r.logical_date
+    RETURNING r.id, r.dag_id, r.version, r.logical_date, r.start_date, r.queued_at
 """)
 
 
@@ -88,26 +91,41 @@ def start_waiting(work: Work, versions: Versions, max_map_length: int) -> list[i
         return []
     specs = versions.specs(work, [r.version for r in started])
     for run in started:
-        _create_instances(work, run.id, run.dag_id, run.logical_date, specs[run.version], max_map_length)
+        spec = specs[run.version]
+        _create_instances(work, run.id, run.dag_id, run.logical_date, spec, max_map_length)
+        _set_alarms(work, run.id, spec, run.start_date, run.logical_date, run.queued_at)
         work.run_changed(run.id)
         work.dag_changed(run.dag_id)
     due.put(work, [r.id for r in started])
     return [r.id for r in started]
 
 
-# A run that was cleared has history: its tries go on counting from there.
+def _set_alarms(
+    work: Work, run: int, spec: DagSpec, started: datetime, logical_date: datetime, queued_at: datetime
+) -> None:
+    """It is looked at when its time-out or a deadline comes, whatever else happens."""
+    at = [at for _, at in deadlines(spec, logical_date, queued_at)]
+    if spec.dagrun_timeout is not None:
+        at.append(started + spec.dagrun_timeout)
+        work.conn.execute(text("UPDATE dag_run SET timeout_at = :at WHERE id = :run"), {"run": run, "at": at[-1]})
+    for moment in sorted(set(at)):
+        due.put(work, [run], moment)
+
+
+# A run that was cleared has history: its tries go on counting from there.  A mapped task that has instances keeps them.
 _INSERT_INSTANCES = text("""
     INSERT INTO task_instance (run, task_id, map_index, dag_id, logical_date, try_number, max_tries, operator, pool,
-                               pool_slots, priority_weight, queue)
+                               pool_slots, priority_weight, queue, most_per_dag, most_per_run, callbacks)
     SELECT :run, t.task_id, i, :dag_id, :logical_date, h.tries, h.tries + t.max_tries, t.operator, t.pool,
-           t.pool_slots, t.priority_weight, t.queue
+           t.pool_slots, t.priority_weight, t.queue, t.most_per_dag, t.most_per_run, string_to_array(t.callbacks, ',')
     FROM unnest(CAST(:task_ids AS text[]), CAST(:first AS int[]), CAST(:last AS int[]), CAST(:max_tries AS int[]),
                 CAST(:operators AS text[]), CAST(:pools AS text[]), CAST(:slots AS int[]), CAST(:weights AS int[]),
-                CAST(:queues AS text[]))
-         AS t(task_id, first, last, max_tries, operator, pool, pool_slots, priority_weight, queue),
+                CAST(:queues AS text[]), CAST(:most_per_dag AS int[]), CAST(:most_per_run AS int[]), CAST(:callbacks AS text[]))
+         AS t(task_id, first, last, max_tries, operator, pool, pool_slots, priority_weight, queue, most_per_dag, most_per_run, callbacks),
          generate_series(t.first, t.last) AS i,
          LATERAL (SELECT coalesce(max(try_number), 0) AS tries FROM task_instance_history
                   WHERE run = :run AND task_id = t.task_id AND map_index = i) h
+    WHERE NOT EXISTS (SELECT 1 FROM task_instance o WHERE o.run = :run AND o.task_id = t.task_id)
     ON CONFLICT DO NOTHING
 """)
 
@@ -120,13 +138,15 @@ def _create_instances(work: Work, run: int, dag_id: str, logical_date: datetime,
         "max_tries": [t.retry.limit + 1 for t in spec.tasks], "operators": [t.operator for t in spec.tasks],
         "pools": [t.pool for t in spec.tasks], "slots": [t.pool_slots for t in spec.tasks],
         "weights": [t.priority_weight for t in spec.tasks], "queues": [t.queue for t in spec.tasks],
+        "most_per_dag": [t.max_active_tis_per_dag for t in spec.tasks], "most_per_run": [t.max_active_tis_per_dagrun for t in spec.tasks],
+        "callbacks": [",".join(t.callbacks) or None for t in spec.tasks],
     })
 
 
 def _map_range(task: TaskSpec, max_map_length: int) -> tuple[int, int]:
     """Literal lists are expanded at once; what depends on results has a placeholder until then."""
-    if task.expansion is not None and all(s.task_id is None for s in task.expansion.sources):
-        count = expansion_count(task, {}, max_map_length)
+    if task.expansion is not None and not task.expansion.refs:
+        count = expansion_count(task.expansion, {}, max_map_length)
         if not isinstance(count, Refused) and count > 0:
             return 0, count - 1
     return UNMAPPED, UNMAPPED
@@ -151,6 +171,26 @@ def finish(work: Work, run: int, state: str, reason: str | None) -> bool:
     work.dag_changed(row.dag_id)
     work.due()
     return True
+
+
+def previous_success(work: Work, run: int) -> PreviousSuccess:
+    """Of the same DAG, the newest one before it."""
+    row = work.conn.execute(
+        text("SELECT p.logical_date, p.data_interval_start, p.data_interval_end, p.start_date, p.end_date FROM dag_run r, "
+             "LATERAL (SELECT * FROM dag_run p WHERE p.dag_id = r.dag_id AND p.logical_date < r.logical_date AND p.state = 'success' "
+             "ORDER BY p.logical_date DESC, p.id DESC LIMIT 1) p WHERE r.id = :run"), {"run": run},
+    ).one_or_none()
+    return PreviousSuccess(*row) if row else PreviousSuccess()
+
+
+def mark(work: Work, run: int, *, missed: Sequence[str] = (), stalled: bool | None = None) -> None:
+    """Deadlines that have passed, and whether it holds a place among the active runs."""
+    work.conn.execute(
+        text("UPDATE dag_run SET missed = missed || CAST(:missed AS text[]), is_stalled = coalesce(:stalled, is_stalled) WHERE id = :run"),
+        {"run": run, "missed": list(missed), "stalled": stalled},
+    )
+    work.run_changed(run)
+    work.due()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +218,7 @@ def existing(work: Work, dag_id: str, run_id: str, *, lock: bool = False) -> Run
 
 # Every step is a move of the table; nobody sees the ones between, they share a transaction.
 _CANCEL_STEPS = [
+    ("none", ("restarting",), ""),
     ("scheduled", ("up_for_retry", "up_for_reschedule"), ""),
     ("queued", ("scheduled",), ""),
     ("failed", ("queued", "deferred", "running"), ", end_date = now(), reason = :reason"),
@@ -191,12 +232,20 @@ def cancel(work: Work, run: RunKey, reason: str) -> bool:
         work.conn.execute(text("UPDATE dag_run SET state = 'running', start_date = now() WHERE id = :id"), {"id": run.id})
     elif run.state != "running":
         return False
-    for to, states, also in _CANCEL_STEPS:
-        work.conn.execute(
-            text(f"UPDATE task_instance SET state = '{to}'{also} WHERE run = :run AND state = ANY(:states)"),
-            {"run": run.id, "states": list(states), **({"reason": reason} if also else {})},
-        )
-    work.conn.execute(text("DELETE FROM trigger WHERE run = :run"), {"run": run.id})
-    finish(work, run.id, "failed", reason)
+    stop(work, run.id, reason)
     due.put(work, [run.id])
     return True
+
+
+def stop(work: Work, run: int, reason: str) -> None:
+    """End a running run now: what runs or waits outside has failed, what has not started is skipped."""
+    for to, states, also in _CANCEL_STEPS:
+        rows = work.conn.execute(
+            text(f"UPDATE task_instance SET state = '{to}'{also} WHERE run = :run AND state = ANY(:states) "
+                 "RETURNING run, task_id, map_index, try_number"),
+            {"run": run, "states": list(states), **({"reason": plain.text(reason)} if also else {})},
+        ).all()
+        if to == "failed":
+            write_history(work, [TryKey(*r) for r in rows if r.try_number > 0])
+    work.conn.execute(text("DELETE FROM trigger WHERE run = :run"), {"run": run})
+    finish(work, run, "failed", reason)

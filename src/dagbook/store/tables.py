@@ -115,6 +115,12 @@ dag_run = Table(
     # Order among the runs of a backfill; runs that wait go in this order.
     Column("sort_key", BigInteger, nullable=False, server_default="0"),
     Column("reason", Text),
+    # When dagrun_timeout ends it.
+    Column("timeout_at", _Time),
+    # Nothing of it can go on before the run before it does: it holds no place among the active runs.
+    Column("is_stalled", Boolean, nullable=False, server_default=text("false")),
+    # Deadlines that have passed unmet: task ids, "" for the run's own.
+    Column("missed", ARRAY(Text), nullable=False, server_default="{}"),
     _now("queued_at"),
     Column("start_date", _Time),
     Column("end_date", _Time),
@@ -210,11 +216,21 @@ task_instance = Table(
     Column("job_id", BigInteger),
     Column("next_method", Text),
     Column("next_event", JSONB),
+    # Of a branch that has succeeded: the tasks that it did not choose.
+    Column("untaken", ARRAY(Text)),
+    # max_active_tis_per_dag, max_active_tis_per_dagrun.
+    Column("most_per_dag", Integer),
+    Column("most_per_run", Integer),
+    # The kinds of callbacks that the author gave.
+    Column("callbacks", ARRAY(Text)),
     CheckConstraint("state NOT IN ('up_for_retry', 'up_for_reschedule') OR not_before IS NOT NULL", name="waits_until"),
     Index("instances_to_queue", "pool", text("priority_weight DESC"), "logical_date", "run", "task_id", "map_index",
           postgresql_where=text("state = 'scheduled'")),
     Index("instances_occupying", "pool", "dag_id", "task_id", postgresql_include=["pool_slots"],
           postgresql_where=text("state IN ('queued', 'running')")),
+    Index("instances_limited", "dag_id", "task_id", "run",
+          postgresql_where=text("state IN ('queued', 'running', 'deferred') AND (most_per_dag IS NOT NULL OR most_per_run IS NOT NULL)")),
+    Index("instances_deferred", "pool", "dag_id", postgresql_include=["pool_slots"], postgresql_where=text("state = 'deferred'")),
     Index("instances_of_job", "job_id", postgresql_where=text("state IN ('queued', 'running')")),
     postgresql_with={"fillfactor": "80"},
 )
@@ -246,6 +262,8 @@ xcom = Table(
     Column("codec", Text, nullable=False),
     Column("value", LargeBinary, nullable=False),
     Column("length", Integer),
+    # Of parts of it that are mapped over: JSON path → length.
+    Column("lengths", JSONB),
     Column("preview", JSONB, nullable=False),
     _now(),
 )
@@ -261,8 +279,59 @@ dataset_event = Table(
     Column("source_task_id", Text),
     Column("source_map_index", Integer),
     Column("extra", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("alias", Text),
     _now(),
     Index("events_of_dataset", "uri", text("created_at DESC")),
+)
+
+# What each DAG's schedule asks for: URIs, and aliases with a mark before.
+dataset_consumer = Table(
+    "dataset_consumer",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), primary_key=True),
+    Index("datasets_of_dag", "dag_id"),
+)
+
+# Events that a DAG has not used yet.
+dataset_pending = Table(
+    "dataset_pending",
+    metadata,
+    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), primary_key=True),
+    Column("event", BigInteger, ForeignKey(dataset_event.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, primary_key=True),
+)
+
+# The events that started a run.
+run_event = Table(
+    "run_event",
+    metadata,
+    Column("run", BigInteger, ForeignKey(dag_run.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("event", BigInteger, ForeignKey(dataset_event.c.id, ondelete="CASCADE"), primary_key=True),
+)
+
+# Calls of the author's functions that are owed; made in a process of their own.
+callback = Table(
+    "callback",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("run", BigInteger, ForeignKey(dag_run.c.id, ondelete="CASCADE"), nullable=False),
+    # "" and -1: the DAG's own.
+    Column("task_id", Text, nullable=False),
+    Column("map_index", Integer, nullable=False),
+    Column("try_number", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("reason", Text),
+    Column("state", Text, CheckConstraint("state IN ('waiting', 'queued', 'running', 'done', 'failed')"), nullable=False,
+           server_default="waiting"),
+    Column("lost_count", Integer, nullable=False, server_default="0"),
+    Column("job_id", BigInteger),
+    Column("error", Text),
+    _now(),
+    Column("ended_at", _Time),
+    Index("callbacks_waiting", "id", postgresql_where=text("state = 'waiting'")),
+    Index("callbacks_of_job", "job_id", postgresql_where=text("state IN ('queued', 'running')")),
+    Index("callbacks_of_run", "run", "task_id"),
 )
 
 dag_file = Table(

@@ -13,7 +13,7 @@ from dagbook.decide.calendar import DataInterval
 from dagbook.errors import Conflict, NotFound, nearest
 from dagbook.spec import codec
 from dagbook.spec.models import DagSource, DagSpec, Segment
-from dagbook.store import plain
+from dagbook.store import datasets, plain
 from dagbook.store.work import Work
 
 
@@ -88,7 +88,7 @@ def deploy(
         _may_replace(before, author)
     work.conn.execute(_UPSERT_DAG, {
         "dag_id": spec.dag_id, "is_paused": paused, "is_draft": draft, "author": author, "fileloc": source.path,
-        "version": version, "schedule": spec.schedule.text if spec.schedule else None, "tags": list(spec.tags),
+        "version": version, "schedule": spec.schedule_text, "tags": list(spec.tags),
         "description": plain.text(spec.description), "max_active_runs": spec.max_active_runs,
         "max_active_tasks": spec.max_active_tasks,
     })
@@ -97,6 +97,7 @@ def deploy(
         "segments": plain.document([[s.start, s.end, s.origin, s.origin_line] for s in source.segments]),
         "path": source.path,
     })
+    datasets.set_consumer(work, spec.dag_id, None if draft else spec.datasets)
     work.dag_changed(spec.dag_id)
 
 

@@ -38,6 +38,8 @@ class Value(Struct, frozen=True):
     data: bytes
     length: int | None = None
     preview: dict[str, Any] = {}
+    #: Of parts that are mapped over: JSON path → length.
+    lengths: dict[str, int] = {}
 
 
 class RunContext(Struct, frozen=True):
@@ -52,6 +54,24 @@ class RunContext(Struct, frozen=True):
     params: dict[str, Any]
     conf: dict[str, Any]
     max_tries: int
+
+
+class DatasetNews(Struct, frozen=True):
+    """A new state of the dataset ``uri``, on the task's own word; ``alias``: the outlet that it was added to."""
+
+    uri: str
+    extra: dict[str, Any] = {}
+    alias: str | None = None
+
+
+class Owed(Struct, frozen=True):
+    """A callback that is to be called: of the task, or with ``task_id`` "" of the DAG.  ``try_number``: the one it is about."""
+
+    kind: str
+    task_id: str
+    map_index: int
+    try_number: int
+    reason: str | None
 
 
 # From the task -------------------------------------------------------------------------------
@@ -85,8 +105,12 @@ class XComSet(Struct, frozen=True, tag="xcom_set"):
 
 
 class Succeeded(Struct, frozen=True, tag="succeeded"):
+    """``untaken``: of a branch, the tasks that it did not choose.  ``news``: what it says of its outlets."""
+
     result: Value | None
     label: str | None = None
+    untaken: list[str] | None = None
+    news: list[DatasetNews] = []
 
 
 class Failed(Struct, frozen=True, tag="failed"):
@@ -98,6 +122,12 @@ class Skipped(Struct, frozen=True, tag="skipped"):
     reason: str
 
 
+class Rescheduled(Struct, frozen=True, tag="rescheduled"):
+    """The same try goes on at ``at``, and holds no worker until then."""
+
+    at: datetime
+
+
 class Deferred(Struct, frozen=True, tag="deferred"):
     """Wait outside a worker for ``trigger`` (import path) with ``kwargs``, then call ``method`` with its event."""
 
@@ -107,22 +137,43 @@ class Deferred(Struct, frozen=True, tag="deferred"):
     timeout: float | None = None
 
 
+class VariableGet(Struct, frozen=True, tag="variable_get"):
+    key: str
+
+
+class ConnectionGet(Struct, frozen=True, tag="connection_get"):
+    conn_id: str
+
+
+class PreviousSuccessGet(Struct, frozen=True, tag="previous_success_get"):
+    """The newest successful run of the DAG before this one."""
+
+
+class TriggeringEventsGet(Struct, frozen=True, tag="triggering_events_get"):
+    """The dataset events that started the run."""
+
+
 class Heartbeat(Struct, frozen=True, tag="heartbeat"):
     pass
 
 
-Request = Claim | XComGet | XComIndexes | XComSet | Succeeded | Failed | Skipped | Deferred | Heartbeat
+Request = (
+    Claim | XComGet | XComIndexes | XComSet | Succeeded | Failed | Skipped | Rescheduled | Deferred | VariableGet | ConnectionGet
+    | PreviousSuccessGet | TriggeringEventsGet | Heartbeat
+)
 
 
 # To the task ---------------------------------------------------------------------------------
 
 
 class Claimed(Struct, frozen=True, tag="claimed"):
-    """``event``: the trigger's answer when the task resumes at ``method``."""
+    """``event``: the trigger's answer when the task resumes at ``method``.  ``callback``: there is no task to run but this."""
 
     context: RunContext
     method: str | None = None
     event: Any = None
+    started_at: datetime | None = None
+    callback: Owed | None = None
 
 
 class Values(Struct, frozen=True, tag="values"):
@@ -131,6 +182,46 @@ class Values(Struct, frozen=True, tag="values"):
 
 class Indexes(Struct, frozen=True, tag="indexes"):
     indexes: list[int]
+
+
+class VariableValue(Struct, frozen=True, tag="variable"):
+    """``None``: there is no such variable."""
+
+    value: str | None
+
+
+class ConnectionValue(Struct, frozen=True, tag="connection"):
+    """Every field ``None``: there is no such connection."""
+
+    conn_type: str | None = None
+    host: str | None = None
+    schema: str | None = None
+    login: str | None = None
+    password: str | None = None
+    port: int | None = None
+    extra: str | None = None
+
+
+class PreviousSuccess(Struct, frozen=True, tag="previous_success"):
+    """``None``: there is none."""
+
+    logical_date: datetime | None = None
+    data_interval_start: datetime | None = None
+    data_interval_end: datetime | None = None
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+
+
+class EventInfo(Struct, frozen=True):
+    uri: str
+    extra: dict[str, Any]
+    at: datetime
+    source_run_id: str | None = None
+    source_task_id: str | None = None
+
+
+class TriggeringEvents(Struct, frozen=True, tag="triggering_events"):
+    events: list[EventInfo]
 
 
 class Done(Struct, frozen=True, tag="done"):
@@ -143,7 +234,9 @@ class Refused(Struct, frozen=True, tag="refused"):
     reason: str
 
 
-Reply = Claimed | Values | Indexes | Done | Refused
+Reply = (
+    Claimed | Values | Indexes | VariableValue | ConnectionValue | PreviousSuccess | TriggeringEvents | Done | Refused
+)
 
 
 # Between an executor and its warm server -----------------------------------------------------

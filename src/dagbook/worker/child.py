@@ -13,12 +13,11 @@ import sys
 
 from dagbook.artifacts.codecs import NotCarried
 from dagbook.authoring.builder import DAG
-from dagbook.errors import FailTask, SkipTask, StaleTry, TaskDeferred
+from dagbook.errors import FailTask, RescheduleTask, SkipTask, StaleTry, TaskDeferred
 from dagbook.spec.models import DagSource
-from dagbook.wire.tasks import Claim, Claimed, Deferred, Failed, Request, Skipped, Succeeded, Workload
+from dagbook.wire.tasks import Claim, Claimed, Deferred, Failed, Request, Rescheduled, Skipped, Succeeded, Workload
 from dagbook.worker.channel import Channel
-from dagbook.worker.context import encoded
-from dagbook.worker.execute import execute
+from dagbook.worker.execute import call_back, execute
 from dagbook.worker.trace import describe, summary
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -78,11 +77,17 @@ def _outcome(
     if workload.dag_id not in dags:
         return Failed(f"the version has no DAG {workload.dag_id!r}", retryable=False)
     try:
-        result = execute(dags[workload.dag_id], workload.key, claimed, channel)
-        return Succeeded(encoded(result) if result is not None else None)
+        if claimed.callback is not None:
+            call_back(dags[workload.dag_id], claimed, workload.key, channel)
+            return Succeeded(None)
+        left = execute(dags[workload.dag_id], workload.key, claimed, channel)
+        return Succeeded(left.result, left.label, left.untaken, left.news)
     except TaskDeferred as e:
         print(f"Deferred: {e}", file=sys.stderr)
         return Deferred(e.trigger, e.kwargs, e.method, e.timeout)
+    except RescheduleTask as e:
+        print(f"Rescheduled: {e}", file=sys.stderr)
+        return Rescheduled(e.at)
     except SkipTask as e:
         print(f"Skipped: {e}", file=sys.stderr)
         return Skipped(str(e) or "the task skipped itself")

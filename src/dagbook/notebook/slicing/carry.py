@@ -17,7 +17,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dagbook.authoring.params import Dataset, Param
+from dagbook.authoring.datasets import Dataset
+from dagbook.authoring.params import Param
 from dagbook.authoring.taskflow import TaskFunction
 from dagbook.notebook.slicing.cells import Definition
 

@@ -1,0 +1,87 @@
+"""What a task sees of its upstreams: counts, and the edges that a branch left untaken."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dagbook.decide.snapshot import Cohort, TaskView
+from dagbook.spec.models import DagSpec, TaskSpec
+from dagbook.states import TaskState
+
+_S = TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Counts over the direct upstream instances; ``removed`` ones are left out."""
+
+    total: int
+    success: int = 0
+    failed: int = 0
+    upstream_failed: int = 0
+    skipped: int = 0
+
+    @property
+    def bad(self) -> int:
+        return self.failed + self.upstream_failed
+
+    @property
+    def done(self) -> int:
+        return self.success + self.bad + self.skipped
+
+
+def count(views: Iterable[TaskView]) -> Upstream:
+    """An unexpanded mapped upstream counts as one that is not done."""
+    total = success = failed = upstream_failed = skipped = 0
+    for view in views:
+        c = view.counts
+        total += view.total
+        success += c.get(_S.SUCCESS, 0)
+        failed += c.get(_S.FAILED, 0)
+        upstream_failed += c.get(_S.UPSTREAM_FAILED, 0)
+        skipped += c.get(_S.SKIPPED, 0)
+    return Upstream(total, success, failed, upstream_failed, skipped)
+
+
+def seen_by(
+    task: TaskSpec, spec: DagSpec, views: Mapping[str, TaskView], untaken: Mapping[str, frozenset[str]], cohort: Cohort | None = None
+) -> list[tuple[TaskSpec, TaskView]]:
+    """Each direct upstream as ``task`` sees it: within a mapped group its own index's instance, over an untaken edge as skipped."""
+    found = []
+    for upstream_id in task.upstream:
+        upstream, view = spec.task(upstream_id), views[upstream_id]
+        if cohort is not None and upstream.mapped_group == task.mapped_group and upstream_id in cohort.states:
+            view = TaskView({cohort.states[upstream_id]: 1})
+        left = cohort.untaken if cohort is not None and upstream_id in cohort.untaken else untaken
+        if task.task_id in left.get(upstream_id, ()) and view.counts.get(_S.SUCCESS):
+            view = TaskView({_S.SKIPPED: view.total})
+        found.append((upstream, view))
+    return found
+
+
+def left_out(spec: DagSpec, untaken: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """Task → the branch that skips it: it is untaken, and no path that the branch took leads to it."""
+    if not untaken:
+        return {}
+    below: dict[str, list[str]] = {t.task_id: [] for t in spec.tasks}
+    for t in spec.tasks:
+        for u in t.upstream:
+            below[u].append(t.task_id)
+    found: dict[str, str] = {}
+    for branch, left in untaken.items():
+        reached = _reachable(below, [t for t in below.get(branch, ()) if t not in left])
+        found.update({t: branch for t in left if t not in reached})
+    return found
+
+
+def _reachable(below: Mapping[str, list[str]], start: Iterable[str]) -> set[str]:
+    seen: set[str] = set()
+    todo = deque(start)
+    while todo:
+        t = todo.popleft()
+        if t not in seen:
+            seen.add(t)
+            todo.extend(below.get(t, ()))
+    return seen
