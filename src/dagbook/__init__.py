@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dagbook.authoring.groups import TaskGroup, task_group
     from dagbook.authoring.operators import BaseOperator, BashOperator, EmptyOperator, PythonOperator
     from dagbook.authoring.params import Param
+    from dagbook.authoring.schedules import CronInterval
     from dagbook.authoring.sensors import BaseSensorOperator, DateTimeSensor, PythonSensor, TimeDeltaSensor
     from dagbook.authoring.taskflow import setup, task, teardown
     from dagbook.errors import FailTask, RescheduleTask, SkipTask
@@ -47,6 +48,7 @@ _HOMES = {
     "EmptyOperator": "authoring.operators",
     "PythonOperator": "authoring.operators",
     "Param": "authoring.params",
+    "CronInterval": "authoring.schedules",
     "BaseSensorOperator": "authoring.sensors",
     "DateTimeSensor": "authoring.sensors",
     "PythonSensor": "authoring.sensors",
@@ -67,6 +69,7 @@ __all__ = [
     "BaseSensorOperator",
     "BashOperator",
     "BranchPythonOperator",
+    "CronInterval",
     "Dataset",
     "DatasetAlias",
     "DatasetAll",

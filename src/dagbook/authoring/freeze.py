@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import msgspec
 
-from dagbook.authoring import check
+from dagbook.authoring import check, zones
 from dagbook.authoring.builder import DAG
 from dagbook.authoring.datasets import Dataset, DatasetAlias, DatasetAll, DatasetAny, condition
 from dagbook.authoring.freeze_tasks import as_callbacks, freeze_deadline, freeze_task
@@ -18,12 +17,16 @@ from dagbook.errors import Fault, InvalidDag
 from dagbook.spec.models import DagSource, DagSpec, DatasetCondition, ParamSpec, Schedule, TaskGroupSpec
 
 
-def freeze(dag: DAG, source: DagSource) -> DagSpec:
-    """Raise ``InvalidDag`` with all faults, each at the author's own place."""
+def freeze(dag: DAG, source: DagSource, default_timezone: str = "UTC") -> DagSpec:
+    """Raise ``InvalidDag`` with all faults, each at the author's own place.
+
+    ``default_timezone`` is the zone of a DAG that names none and whose ``start_date`` is naive.
+    """
     faults: list[Fault] = check.structure(dag, source)
     order = check.topological(dag, source, faults)
     datasets, schedule = _datasets(dag, source, faults), _schedule(dag, source, faults)
-    zone = _zone(dag, source, faults)
+    zone = _zone(dag, schedule, default_timezone, source, faults)
+    start_date, end_date = (_date(dag, name, zone, source, faults) for name in ("start_date", "end_date"))
     tasks = [freeze_task(o, dag, source, faults) for o in order]
     params = tuple(
         ParamSpec(name, p.default, p.description, p.schema) for name, p in sorted(dag.params.items())
@@ -37,8 +40,8 @@ def freeze(dag: DAG, source: DagSource) -> DagSpec:
         tasks=tuple(t for t in tasks if t is not None),
         schedule=schedule,
         datasets=datasets,
-        start_date=_utc(dag.start_date, zone),
-        end_date=_utc(dag.end_date, zone),
+        start_date=start_date,
+        end_date=end_date,
         timezone=zone,
         catchup=dag.catchup,
         max_active_runs=dag.max_active_runs,
@@ -81,27 +84,42 @@ def _schedule(dag: DAG, source: DagSource, faults: list[Fault]) -> Schedule | No
                 *authored(dag.place, source),
             )
         )
+    if schedule is not None and schedule.kind == "continuous" and dag.max_active_runs != 1:
+        faults.append(
+            Fault(
+                f"DAG {dag.dag_id!r} has the schedule '@continuous' and max_active_runs={dag.max_active_runs}; its runs follow "
+                "each other, so give max_active_runs=1",
+                *authored(dag.place, source),
+            )
+        )
     return schedule
 
 
-def _zone(dag: DAG, source: DagSource, faults: list[Fault]) -> str:
-    name = dag.timezone or str(getattr(dag.start_date, "tzinfo", None) or "UTC")
-    name = "UTC" if name.startswith("UTC") else name
-    try:
-        ZoneInfo(name)
-    except Exception:
-        faults.append(Fault(f"timezone {name!r} is not known; give an IANA name such as 'Europe/Berlin'",
-                            *authored(dag.place, source)))
+def _zone(dag: DAG, schedule: Schedule | None, default: str, source: DagSource, faults: list[Fault]) -> str:
+    """The DAG's own, else its schedule's, else its start_date's, else the engine's default."""
+    name = zones.given(dag.timezone) or (schedule and schedule.timezone)
+    what = f"timezone {name!r}"
+    if not name and isinstance(dag.start_date, datetime) and dag.start_date.tzinfo is not None:
+        try:
+            return zones.of(dag.start_date)
+        except ValueError as e:
+            # Where no wall clock is read, the zone only says how dates are shown.
+            if schedule is not None and schedule.cron is not None:
+                faults.append(Fault(f"DAG {dag.dag_id!r}: {e}", *authored(dag.place, source)))
+    if not name:
+        name, what = default, f"DAGBOOK_DEFAULT_TIMEZONE={default!r}"
+    if not zones.known(name):
+        faults.append(Fault(f"{what} is not known; give an IANA name such as 'Europe/Berlin'", *authored(dag.place, source)))
         return "UTC"
     return name
 
 
-def _utc(moment: datetime | None, zone: str) -> datetime | None:
-    if moment is None:
+def _date(dag: DAG, name: str, zone: str, source: DagSource, faults: list[Fault]) -> datetime | None:
+    try:
+        return zones.utc(getattr(dag, name), zone, name)
+    except ValueError as e:
+        faults.append(Fault(f"DAG {dag.dag_id!r}: {e}", *authored(dag.place, source)))
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=ZoneInfo(zone))
-    return moment.astimezone(UTC)
 
 
 def _plain(value: Any, what: str, faults: list[Fault], where: tuple[str, int]) -> None:

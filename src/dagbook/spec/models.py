@@ -38,16 +38,23 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When scheduled runs are due: a cron expression or an absolute ``interval``; ``None`` fields otherwise.
+    """When scheduled runs are due: by a cron expression, an absolute ``interval``, or another ``kind``; ``None`` fields otherwise.
 
     ``text`` is what the author wrote and what people see.
     """
 
-    kind: Literal["cron", "delta", "once"]
+    kind: Literal["cron", "delta", "once", "continuous"]
     text: str
     cron: str | None = None
     interval: timedelta | None = None
+    #: A run covers the calendar day that ended last before the tick, not the time between two ticks.
     align_day: bool = False
+    #: The zone whose wall clock the cron is read by, where it isn't the DAG's.
+    timezone: str | None = None
+
+    @property
+    def has_ticks(self) -> bool:
+        return self.cron is not None or self.interval is not None
 
 
 #: Before the name of a dataset alias, where datasets and aliases stand side by side.

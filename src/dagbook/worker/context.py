@@ -16,7 +16,7 @@ from typing import Any
 from dagbook.authoring.builder import DAG
 from dagbook.authoring.operators import BaseOperator
 from dagbook.authoring.schedules import parse
-from dagbook.decide.calendar import next_tick
+from dagbook.decide.ticks import next_tick
 from dagbook.spec.models import RETURN_VALUE
 from dagbook.wire.tasks import Claimed, PreviousSuccess, PreviousSuccessGet, TriggeringEvents, TriggeringEventsGet, TryKey, XComSet
 from dagbook.worker.channel import Channel

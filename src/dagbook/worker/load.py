@@ -43,13 +43,13 @@ def load(source: DagSource) -> list[DAG]:
     return found
 
 
-def load_specs(source: DagSource) -> list[tuple[DagSpec, str]]:
+def load_specs(source: DagSource, default_timezone: str = "UTC") -> list[tuple[DagSpec, str]]:
     """(spec, version digest) of every DAG in the module; all faults of all DAGs at once."""
     specs: list[tuple[DagSpec, str]] = []
     faults: list[Fault] = []
     for dag in load(source):
         try:
-            spec = freeze(dag, source)
+            spec = freeze(dag, source, default_timezone)
         except InvalidDag as e:
             faults += e.faults
             continue

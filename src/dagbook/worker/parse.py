@@ -15,8 +15,8 @@ import tempfile
 import msgspec
 from msgspec import Struct
 
+from dagbook import settings
 from dagbook.errors import Fault, InvalidDag
-from dagbook.settings import user_code_environment
 from dagbook.spec.codec import decode, encode
 from dagbook.spec.models import DagSource, DagSpec
 from dagbook.wire.rest import FaultBody
@@ -34,7 +34,7 @@ def parse(source: DagSource, timeout: float) -> list[tuple[DagSpec, str]]:
         child = subprocess.Popen(
             [sys.executable, "-m", "dagbook.worker.parse", str(results.fileno())],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            pass_fds=(results.fileno(),), env=user_code_environment(), start_new_session=True,
+            pass_fds=(results.fileno(),), env=settings.user_code_environment(), start_new_session=True,
         )
         try:
             _, noise = child.communicate(msgspec.msgpack.encode(source), timeout=timeout)
@@ -57,9 +57,10 @@ def main(out: int) -> None:
     from dagbook.worker.load import load_specs
 
     source = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=DagSource)
+    zone = settings.read().default_timezone
     os.dup2(2, 1)
     try:
-        parsed = Parsed([(encode(spec), version) for spec, version in load_specs(source)])
+        parsed = Parsed([(encode(spec), version) for spec, version in load_specs(source, zone)])
     except InvalidDag as e:
         parsed = Parsed(faults=[FaultBody(f.message, f.origin, f.line) for f in e.faults])
     with os.fdopen(out, "wb") as results:
