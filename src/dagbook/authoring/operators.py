@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -73,6 +74,8 @@ class BaseOperator(Edges):
         self.upstream: set[str] = set()
         self.labels: dict[str, str] = {}
         self.mapping: MappedOver | None = None
+        #: Of a mapped operator that is made anew for each instance: the arguments that all of them share.
+        self.fixed: dict[str, Any] | None = None
         self.is_setup = self.is_teardown = self.fails_run = False
         self.setups: list[BaseOperator] = []
         self.place = caller()
@@ -103,6 +106,8 @@ class BaseOperator(Edges):
     @property
     def arguments(self) -> dict[str, Any]:
         """The templated fields by name: where upstream results may hide."""
+        if self.fixed is not None:
+            return self.fixed
         return {name: getattr(self, name) for name in self.template_fields}
 
     def execute(self, context: Mapping[str, Any]) -> Any:
@@ -157,13 +162,37 @@ class BaseOperator(Edges):
     @classmethod
     def partial(cls, **fixed: Any) -> Partial:
         """Fix some arguments; ``.expand(...)`` maps over the rest."""
-        return Partial(lambda kwargs: cls(**kwargs), fixed)
+        return Partial(lambda kwargs, mapping: cls._stand_in(kwargs, mapping), fixed)
+
+    @classmethod
+    def _stand_in(cls, fixed: dict[str, Any], mapping: MappedOver) -> BaseOperator:
+        """In the place of instances that can be made only when their arguments are known."""
+        known = {*OPTIONS, "task_id", "dag", "task_group", *_parameters(cls)}
+        for name in (*fixed, *mapping.arguments):
+            if name not in known:
+                raise TypeError(f"{cls.__name__} has no argument {name!r}{nearest(name, sorted(known))}")
+        for name in mapping.arguments:
+            if name in OPTIONS or name == "task_id":
+                raise TypeError(f"{name} is the same for all instances of a mapped task; give it to partial()")
+        made = cls.__new__(cls)
+        own = {*OPTIONS, "task_id", "dag", "task_group"}
+        BaseOperator.__init__(made, **{k: v for k, v in fixed.items() if k in own})
+        made.fixed = {k: v for k, v in fixed.items() if k not in own}
+        return made
+
+    def unmapped(self, arguments: dict[str, Any]) -> BaseOperator:
+        """One instance of this mapped operator, with its own ``arguments``; it isn't added to the DAG."""
+        assert self.fixed is not None
+        apart = DAG(self.dag.dag_id)
+        made = type(self)(task_id=self.task_id, dag=apart, **{**self.fixed, **arguments})
+        made.dag, made.group, made.options, made.mapping = self.dag, self.group, self.options, self.mapping
+        return made
 
 
 class Partial:
     """A task with some arguments fixed, waiting to be told what to map over."""
 
-    def __init__(self, make: Callable[[dict[str, Any]], BaseOperator], fixed: dict[str, Any]):
+    def __init__(self, make: Callable[[dict[str, Any], MappedOver], BaseOperator], fixed: dict[str, Any]):
         self.make, self.fixed = make, fixed
 
     def expand(self, **mapped: Any) -> XComArg:
@@ -183,7 +212,7 @@ class Partial:
         twice = sorted(set(self.fixed) & set(mapping.arguments))
         if twice:
             raise TypeError(f"argument {twice[0]!r} is given to partial() and to expand()")
-        operator = self.make(self.fixed)
+        operator = self.make(self.fixed, mapping)
         if operator.mapped_group is not None:
             raise TypeError(
                 f"task {operator.task_id!r} is mapped inside the mapped task group {operator.mapped_group.group_id!r}; map over the "
@@ -192,6 +221,12 @@ class Partial:
         operator.mapping = mapping
         operator.link()
         return operator.output
+
+
+def _parameters(cls: type[BaseOperator]) -> set[str]:
+    """Names of all arguments that the class and its bases take."""
+    inits = [c.__dict__["__init__"] for c in cls.__mro__ if "__init__" in c.__dict__ and c is not object]
+    return {name for f in inits for name in inspect.signature(f).parameters if name != "self"}
 
 
 class EmptyOperator(BaseOperator):

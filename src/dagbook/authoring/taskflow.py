@@ -79,7 +79,7 @@ class TaskFunction:
 
     def partial(self, **fixed: Any) -> Partial:
         self._check_arguments((), fixed)
-        return Partial(lambda kwargs: self._make((), kwargs), fixed)
+        return Partial(lambda kwargs, _: self._make((), kwargs), fixed)
 
     def expand(self, **mapped: Any) -> XComArg:
         self._check_arguments((), mapped)

@@ -41,7 +41,12 @@ def execute(dag: DAG, key: TryKey, claimed: Claimed, channel: Channel) -> Outcom
     results = Results(channel, operator, key.map_index)
     context = contexts.build(dag, operator, key, claimed, channel)
     if operator.mapping is not None:
-        _give(operator, results.chosen(operator.mapping))
+        chosen = results.chosen(operator.mapping)
+        if operator.fixed is None:
+            operator.op_kwargs = {**operator.op_kwargs, **chosen}  # type: ignore[attr-defined]
+        else:
+            operator = operator.unmapped(chosen)
+            context["task"] = operator
     for name, value in operator.arguments.items():
         setattr(operator, name, render(results.resolve(value), context, dag))
     token = contexts.current.set(context)
@@ -83,7 +88,8 @@ def _outcome(dag: DAG, operator: BaseOperator, context: Mapping[str, Any], value
     template = operator.options["map_index_template"]
     label = str(render(template, {**context, "result": value}, dag)) if template else None
     news = context["outlet_events"].news()
-    if value is None or not operator.options["do_xcom_push"]:
+    unread = value is None and (operator.mapping or operator.mapped_group or not mapped.needed(dag, operator.task_id))
+    if unread or not operator.options["do_xcom_push"]:
         return Outcome(None, label, untaken, news)
     if operator.options["multiple_outputs"]:
         if not isinstance(value, dict):
@@ -91,14 +97,6 @@ def _outcome(dag: DAG, operator: BaseOperator, context: Mapping[str, Any], value
         for name, part in value.items():
             context["ti"].xcom_push(str(name), part)
     return Outcome(mapped.measured(dag, operator, value), label, untaken, news)
-
-
-def _give(operator: BaseOperator, arguments: dict[str, Any]) -> None:
-    if hasattr(operator, "op_kwargs"):
-        operator.op_kwargs = arguments.get("op_kwargs", {**operator.op_kwargs, **arguments})
-    else:
-        for name, value in arguments.items():
-            setattr(operator, name, value)
 
 
 def _call(operator: Any, context: Mapping[str, Any]) -> Any:
