@@ -31,6 +31,7 @@ test: env browser  ## Run all tests, with all that they need.
 
 lint: env  ## Check style, types, layers, and that generated files are current.
 	.venv/bin/ruff check src tests tools benchmarks
+	.venv/bin/ruff format --check -q src tests tools benchmarks
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PY) tools/wire_types.py --check

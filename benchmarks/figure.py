@@ -28,6 +28,11 @@ def figure(name: str, values: Sequence[float], unit: str, floors: Sequence[float
     value = statistics.median(values)
     floor = statistics.median(floors) if floors else None
     return Figure(
-        name, round(value, 4), unit, round(floor, 4) if floor else None, round(value / floor, 2) if floor else None, len(values),
+        name,
+        round(value, 4),
+        unit,
+        round(floor, 4) if floor else None,
+        round(value / floor, 2) if floor else None,
+        len(values),
         round(max(values) - min(values), 4),
     )

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dagbook.artifacts import codecs
-from dagbook.commands import backfill, pause, trigger
+from dagbook.commands import pause, trigger
 from dagbook.executors.local import LocalExecutor
-from dagbook.queries import dags, runs
+from dagbook.queries import runs
 from dagbook.services.dag_processor import DagProcessor
 from dagbook.services.opening import Opened, open_store
 from dagbook.services.scheduler import Scheduler
@@ -23,7 +23,7 @@ from dagbook.services.tasks import Tasks
 from dagbook.services.triggerer import Triggerer
 from dagbook.settings import Settings
 from dagbook.store.work import DUE_CHANNEL, TRIGGERS_CHANNEL
-from dagbook.wire.rest import BackfillRequest, RunDetail
+from dagbook.wire.rest import RunDetail
 
 HEAD = "from datetime import datetime, timedelta\nfrom dagbook import *\n"
 

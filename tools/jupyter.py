@@ -39,7 +39,9 @@ class Jupyter:
     def ask(self, path: str, body: Any = None, method: str | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            f"{self.url}/{path}", data=data, method=method or ("GET" if body is None else "POST"),
+            f"{self.url}/{path}",
+            data=data,
+            method=method or ("GET" if body is None else "POST"),
             headers={"Authorization": f"token {self.token}", "Content-Type": "application/json"},
         )
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
@@ -58,13 +60,26 @@ def jupyter(folder: Path, *, kind: str = "server", home: Path | None = None, env
     token = secrets.token_hex(16)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("DAGBOOK_", "JUPYTER", "JPY_", "PYTHONPATH", "PYTHONDONTWRITE"))}
     env |= {
-        "DAGBOOK_HOME": str(home / "dagbook"), "DAGBOOK_POSTGRES_GRACE": "3", "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime"), "IPYTHONDIR": str(home / "ipython"),
+        "DAGBOOK_HOME": str(home / "dagbook"),
+        "DAGBOOK_POSTGRES_GRACE": "3",
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "IPYTHONDIR": str(home / "ipython"),
         **(environ or {}),
     }
     command = [
-        sys.executable, "-m", "jupyter", kind, "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}",
+        sys.executable,
+        "-m",
+        "jupyter",
+        kind,
+        "--no-browser",
+        "--allow-root",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={token}",
+        f"--ServerApp.root_dir={folder}",
     ]
     if kind == "lab":
         command += ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url="]

@@ -16,8 +16,17 @@ from dagbook.states import RunState, RunType, TaskState
 from dagbook.wire import rest
 
 TARGET = Path(__file__).parent.parent / "labextension/src/wire.ts"
-_PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", datetime: "string", date: "string", bytes: "string",
-          type(None): "null", typing.Any: "unknown"}
+_PLAIN = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    datetime: "string",
+    date: "string",
+    bytes: "string",
+    type(None): "null",
+    typing.Any: "unknown",
+}
 
 
 def text() -> str:

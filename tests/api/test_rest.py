@@ -104,25 +104,28 @@ def test_faults_come_with_their_lines(api):
         api.deploy("bad", DagSource(MODULE.format("two")))
 
 
-@pytest.mark.parametrize(("path", "method", "body", "code", "words"), [
-    ("dags/nosuch", "GET", None, 404, "there is no DAG 'nosuch'"),
-    ("dags/" + quote("../../etc", safe=""), "GET", None, 404, "there is no DAG '../../etc'"),
-    ("dags/" + quote("x' OR 1=1 --"), "GET", None, 404, "there is no DAG"),
-    ("dags/%00", "GET", None, 400, "NUL"),
-    ("dags/three/runs?limit=x", "GET", None, 400, "limit='x' is not a whole number"),
-    ("dags/three/runs?limit=0", "GET", None, 400, "limit=0 must lie between 1 and 1000"),
-    ("dags/three/runs/nosuch", "GET", None, 404, "no run 'nosuch'"),
-    ("dags/three/runs", "POST", b"{", 400, "the request's body is wrong"),
-    ("dags/three/runs", "POST", {"logical_date": "soon"}, 400, "logical_date"),
-    ("dags/three/runs", "POST", {"conf": {"zz": 1}}, 400, "has no param 'zz'"),
-    ("dags/three/runs", "POST", {"run_id": ""}, 400, "run_id must have"),
-    ("dags/three/runs", "POST", {"run_id": "a\nb"}, 400, "can be printed"),
-    ("dags/three/runs", "POST", {"run_id": "\ud800"}, 400, "the request's body is wrong"),
-    ("dags/three/runs", "POST", {"version": "nosuch"}, 404, "there is no DAG version 'nosuch'"),
-    ("dags/three", "PATCH", {}, 400, "is_paused"),
-    ("dags/three/backfills", "POST", {"start": "2025-01-01", "end": "2025-01-02"}, 400, "has no schedule"),
-    ("dags", "POST", {"dag_id": "x", "source": {"text": "\0"}}, 400, "NUL"),
-])
+@pytest.mark.parametrize(
+    ("path", "method", "body", "code", "words"),
+    [
+        ("dags/nosuch", "GET", None, 404, "there is no DAG 'nosuch'"),
+        ("dags/" + quote("../../etc", safe=""), "GET", None, 404, "there is no DAG '../../etc'"),
+        ("dags/" + quote("x' OR 1=1 --"), "GET", None, 404, "there is no DAG"),
+        ("dags/%00", "GET", None, 400, "NUL"),
+        ("dags/three/runs?limit=x", "GET", None, 400, "limit='x' is not a whole number"),
+        ("dags/three/runs?limit=0", "GET", None, 400, "limit=0 must lie between 1 and 1000"),
+        ("dags/three/runs/nosuch", "GET", None, 404, "no run 'nosuch'"),
+        ("dags/three/runs", "POST", b"{", 400, "the request's body is wrong"),
+        ("dags/three/runs", "POST", {"logical_date": "soon"}, 400, "logical_date"),
+        ("dags/three/runs", "POST", {"conf": {"zz": 1}}, 400, "has no param 'zz'"),
+        ("dags/three/runs", "POST", {"run_id": ""}, 400, "run_id must have"),
+        ("dags/three/runs", "POST", {"run_id": "a\nb"}, 400, "can be printed"),
+        ("dags/three/runs", "POST", {"run_id": "\ud800"}, 400, "the request's body is wrong"),
+        ("dags/three/runs", "POST", {"version": "nosuch"}, 404, "there is no DAG version 'nosuch'"),
+        ("dags/three", "PATCH", {}, 400, "is_paused"),
+        ("dags/three/backfills", "POST", {"start": "2025-01-01", "end": "2025-01-02"}, 400, "has no schedule"),
+        ("dags", "POST", {"dag_id": "x", "source": {"text": "\0"}}, 400, "NUL"),
+    ],
+)
 def test_bad_requests_get_a_clear_sentence(server, api, path, method, body, code, words):
     api.deploy("three", DagSource(MODULE.format("three")))
     got, said = status(server, path, method, body, Authorization=f"token {server.token}")
@@ -141,9 +144,13 @@ def test_hostile_text_stays_text(api):
 
 
 def test_a_backfill_is_planned_and_carried_out(api):
-    api.deploy("days", DagSource(
-        "from dagbook import *\nfrom datetime import datetime\nwith DAG('days', schedule='@daily', start_date=datetime(2025, 1, 1)):\n"
-        "    EmptyOperator('a')\n"))
+    api.deploy(
+        "days",
+        DagSource(
+            "from dagbook import *\nfrom datetime import datetime\nwith DAG('days', schedule='@daily', start_date=datetime(2025, 1, 1)):\n"
+            "    EmptyOperator('a')\n"
+        ),
+    )
     made = api.backfill("days", BackfillRequest(_date(2025, 1, 1), _date(2025, 1, 3), 2))
     assert (made.total, len(made.runs)) == (3, 3)
     deadline = time.monotonic() + 60

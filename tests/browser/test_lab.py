@@ -11,8 +11,15 @@ from jupyter import Jupyter, jupyter
 from playwright.sync_api import Page, expect, sync_playwright
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 #: Where screenshots are kept for a look; nowhere unless it is set.
 SHOTS = os.environ.get("DAGBOOK_TEST_SCREENSHOTS")
 READY = """() => { const s = window.jupyterapp?.shell?.currentWidget?.sessionContext; const k = s?.session?.kernel;

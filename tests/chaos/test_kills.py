@@ -90,7 +90,12 @@ def test_a_killed_task_process_fails_its_try_with_a_reason_and_is_retried(api):
 
 
 def test_without_retries_a_killed_task_fails_with_its_reason(api):
-    api.deploy("dies", DagSource("from dagbook import *\nimport os\nwith DAG('dies'):\n    @task\n    def a():\n        os.kill(os.getpid(), 9)\n    a()\n"))
+    api.deploy(
+        "dies",
+        DagSource(
+            "from dagbook import *\nimport os\nwith DAG('dies'):\n    @task\n    def a():\n        os.kill(os.getpid(), 9)\n    a()\n"
+        ),
+    )
     run = api.trigger("dies", TriggerRequest()).run.run_id
     found = until(ended(api, "dies", run))
     assert found.run.state == "failed"

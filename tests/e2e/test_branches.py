@@ -13,7 +13,9 @@ from dagbook.wire.rest import BackfillRequest
 
 
 def test_a_branch_runs_what_it_chose_and_skips_the_rest(engine):
-    engine.write("branch.py", """
+    engine.write(
+        "branch.py",
+        """
         with DAG('branch'):
             @task.branch
             def pick(): return 'left'
@@ -24,7 +26,8 @@ def test_a_branch_runs_what_it_chose_and_skips_the_rest(engine):
             p = pick()
             p >> [left(), right] >> join
             right >> after
-    """)
+    """,
+    )
     detail = engine.run("branch")
     assert engine.states(detail) == {"pick": "success", "left": "success", "right": "skipped", "after": "skipped", "join": "success"}
     assert detail.run.state == "success"
@@ -32,7 +35,9 @@ def test_a_branch_runs_what_it_chose_and_skips_the_rest(engine):
 
 
 def test_an_edge_that_a_branch_did_not_take_is_no_success(engine):
-    engine.write("untaken.py", """
+    engine.write(
+        "untaken.py",
+        """
         with DAG('untaken'):
             b1 = BranchPythonOperator('b1', lambda: 'b2')
             b2 = BranchPythonOperator('b2', lambda: 'dead')
@@ -41,14 +46,17 @@ def test_an_edge_that_a_branch_did_not_take_is_no_success(engine):
             b1 >> [b2, P]
             b2 >> [dead, d]
             d >> P
-    """)
+    """,
+    )
     detail = engine.run("untaken")
     assert engine.states(detail) == {"b1": "success", "b2": "success", "dead": "success", "d": "skipped", "P": "skipped"}
     assert detail.run.state == "success"
 
 
 def test_one_success_waits_for_a_parent_that_can_still_succeed(engine):
-    engine.write("waits.py", """
+    engine.write(
+        "waits.py",
+        """
         with DAG('waits'):
             @task
             def t1():
@@ -59,14 +67,23 @@ def test_one_success_waits_for_a_parent_that_can_still_succeed(engine):
             one = EmptyOperator('one', trigger_rule='one_success')
             b.dag.get_task('skip_me') >> one
             t1() >> EmptyOperator('t2') >> one
-    """)
+    """,
+    )
     assert engine.states(engine.run("waits")) == {
-        "t1": "success", "b": "success", "run_me": "success", "skip_me": "skipped", "t2": "success", "one": "success"}
+        "t1": "success",
+        "b": "success",
+        "run_me": "success",
+        "skip_me": "skipped",
+        "t2": "success",
+        "one": "success",
+    }
 
 
 @pytest.mark.parametrize(("ignore", "cleanup"), [(True, "skipped"), (False, "success")])
 def test_a_short_circuit_skips_all_below_or_only_what_is_next_and_a_teardown_still_runs(engine, ignore, cleanup):
-    engine.write(f"circuit_{ignore}.py", f"""
+    engine.write(
+        f"circuit_{ignore}.py",
+        f"""
         with DAG('circuit_{ignore}'):
             @setup
             def s1(): return 1
@@ -77,17 +94,21 @@ def test_a_short_circuit_skips_all_below_or_only_what_is_next_and_a_teardown_sti
             work = EmptyOperator('work')
             s >> sc >> work >> EmptyOperator('cleanup', trigger_rule='all_done')
             work >> t.as_teardown(setups=s)
-    """)
+    """,
+    )
     detail = engine.run(f"circuit_{ignore}")
     assert engine.states(detail) == {"s1": "success", "sc": "success", "work": "skipped", "cleanup": cleanup, "t1": "success"}
     assert detail.run.state == "success"
 
 
 def test_a_branch_that_names_no_downstream_fails_and_says_what_there_is(engine):
-    engine.write("lost_branch.py", """
+    engine.write(
+        "lost_branch.py",
+        """
         with DAG('lost_branch'):
             BranchPythonOperator('b', lambda: 'lefft') >> [EmptyOperator('left'), EmptyOperator('right')]
-    """)
+    """,
+    )
     detail = engine.run("lost_branch")
     assert engine.states(detail) == {"b": "failed", "left": "upstream_failed", "right": "upstream_failed"}
     reason = next(t.reason for t in detail.tasks if t.task_id == "b")
@@ -96,7 +117,9 @@ def test_a_branch_that_names_no_downstream_fails_and_says_what_there_is(engine):
 
 
 def test_a_branch_may_choose_a_group_or_nothing(engine):
-    engine.write("group_branch.py", """
+    engine.write(
+        "group_branch.py",
+        """
         with DAG('group_branch'):
             b = BranchPythonOperator('b', lambda: 'g')
             none = BranchPythonOperator('none', lambda: None)
@@ -104,17 +127,27 @@ def test_a_branch_may_choose_a_group_or_nothing(engine):
                 EmptyOperator('x') >> EmptyOperator('y')
             b >> [g, EmptyOperator('other')]
             none >> EmptyOperator('never')
-    """)
+    """,
+    )
     assert engine.states(engine.run("group_branch")) == {
-        "b": "success", "none": "success", "g.x": "success", "g.y": "success", "other": "skipped", "never": "skipped"}
+        "b": "success",
+        "none": "success",
+        "g.x": "success",
+        "g.y": "success",
+        "other": "skipped",
+        "never": "skipped",
+    }
 
 
 def test_latest_only_skips_a_run_that_is_not_the_latest_and_lets_a_run_by_hand_go_on(engine):
-    engine.write("latest.py", """
+    engine.write(
+        "latest.py",
+        """
         with DAG('latest', schedule='@daily', start_date=datetime(2025, 1, 1)):
             LatestOnlyOperator('latest') >> EmptyOperator('report')
             EmptyOperator('always')
-    """)
+    """,
+    )
     by_hand = engine.run("latest", logical_date=datetime(2025, 1, 3, tzinfo=UTC))
     assert engine.states(by_hand)["report"] == "success"
     day = datetime(2025, 1, 1, tzinfo=UTC).date()
@@ -124,7 +157,9 @@ def test_latest_only_skips_a_run_that_is_not_the_latest_and_lets_a_run_by_hand_g
 
 
 def test_a_teardown_runs_after_a_failure_and_does_not_hide_it(engine):
-    engine.write("teardown.py", """
+    engine.write(
+        "teardown.py",
+        """
         with DAG('teardown'):
             @setup
             def create(): return 'cluster'
@@ -152,7 +187,8 @@ def test_a_teardown_runs_after_a_failure_and_does_not_hide_it(engine):
             @teardown(on_failure_fail_dagrun=True)
             def delete(): raise ValueError('still there')
             EmptyOperator('work') >> delete()
-    """)
+    """,
+    )
     detail = engine.run("teardown")
     assert engine.states(detail) == {"create": "success", "work": "failed", "delete": "success"}
     assert detail.run.state == "failed"
@@ -163,7 +199,9 @@ def test_a_teardown_runs_after_a_failure_and_does_not_hide_it(engine):
 
 
 def test_fail_fast_skips_what_has_not_started_and_still_tears_down(engine):
-    engine.write("fast.py", """
+    engine.write(
+        "fast.py",
+        """
         with DAG('fast', fail_fast=True):
             @setup
             def s(): return 1
@@ -178,14 +216,17 @@ def test_fail_fast_skips_what_has_not_started_and_still_tears_down(engine):
             with t().as_teardown(setups=s()):
                 bad()
                 slow() >> EmptyOperator('after')
-    """)
+    """,
+    )
     detail = engine.run("fast")
     assert engine.states(detail) == {"s": "success", "bad": "failed", "slow": "success", "after": "skipped", "t": "success"}
     assert detail.run.state == "failed"
 
 
 def test_skips_are_carried_by_rules_and_an_all_done_task_mapped_over_a_skip_is_skipped(engine):
-    engine.write("skipmap.py", """
+    engine.write(
+        "skipmap.py",
+        """
         with DAG('skipmap'):
             @task
             def skip(): raise SkipTask('none today')
@@ -198,7 +239,8 @@ def test_skips_are_carried_by_rules_and_an_all_done_task_mapped_over_a_skip_is_s
             @task(trigger_rule='all_done')
             def reduce(vs): return list(vs)
             reduce(each.expand(v=[1, 2]))
-    """)
+    """,
+    )
     detail = engine.run("skipmap")
     states = engine.states(detail)
     assert (states["m1"], states["m2"], detail.run.state) == ("skipped", "skipped", "success")
@@ -206,12 +248,15 @@ def test_skips_are_carried_by_rules_and_an_all_done_task_mapped_over_a_skip_is_s
 
 
 def test_default_args_labels_and_chains_are_what_they_say(engine):
-    engine.write("edges.py", """
+    engine.write(
+        "edges.py",
+        """
         with DAG('edges', default_args={'retries': 1, 'retry_delay': timedelta(0), 'owner': 'data'}):
             a, b, c, d = (EmptyOperator(x) for x in 'abcd')
             chain(a, [b, c], d)
             a >> Label('again') >> d
-    """)
+    """,
+    )
     spec = engine.opened.versions.spec
     with engine.opened.store.begin() as work:
         version = work.conn.exec_driver_sql("select version from dag where dag_id = 'edges'").scalar_one()

@@ -21,10 +21,13 @@ def test_a_file_becomes_a_paused_dag_that_runs_when_it_is_unpaused(engine):
 
 
 def test_a_schedule_makes_its_runs_by_itself(engine):
-    engine.write("ticks.py", """
+    engine.write(
+        "ticks.py",
+        """
         with DAG('ticks', schedule=timedelta(days=1), start_date=datetime.now() - timedelta(days=3, hours=1), catchup=True):
             EmptyOperator('a')
-    """)
+    """,
+    )
     engine.call(pause.pause, engine.opened.versions, "ticks", False, datetime.now(UTC))
     found = until(lambda: (r := engine.call(runs.newest, "ticks", 10)) and len(r) == 3 and all(x.end_date for x in r) and r)
     assert [r.run_type for r in found] == ["scheduled"] * 3
@@ -45,12 +48,15 @@ def test_a_file_with_an_error_keeps_it_with_its_line_and_others_dont_notice(engi
     assert "bad" not in [d.dag_id for d in engine.call(dags.listing)]
 
 
-@pytest.mark.parametrize(("body", "words"), [
-    ("import time\nwhile True: time.sleep(1)", "longer than 3 s and was stopped"),
-    ("import os\nos._exit(3)", "ended with code 3"),
-    ("def f(:", "SyntaxError"),
-    ("import sys\nsys.exit('no')", "SystemExit: no"),
-])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("import time\nwhile True: time.sleep(1)", "longer than 3 s and was stopped"),
+        ("import os\nos._exit(3)", "ended with code 3"),
+        ("def f(:", "SyntaxError"),
+        ("import sys\nsys.exit('no')", "SystemExit: no"),
+    ],
+)
 def test_a_file_that_hangs_or_dies_is_only_its_own_trouble(engine, body, words):
     path = engine.folder / "trouble.py"
     path.write_text("# dagbook\n" + body)
@@ -72,7 +78,9 @@ def test_two_files_cant_define_one_dag(engine):
 
 
 def test_failures_skips_and_trigger_rules_end_a_run_as_the_table_says(engine):
-    engine.write("rules.py", """
+    engine.write(
+        "rules.py",
+        """
         with DAG('rules'):
             @task
             def ok(): return 1
@@ -84,18 +92,27 @@ def test_failures_skips_and_trigger_rules_end_a_run_as_the_table_says(engine):
             for rule in ('all_success', 'all_done', 'one_failed', 'none_failed'):
                 [o, b, s] >> EmptyOperator(rule, trigger_rule=rule)
             [o, s] >> EmptyOperator('min_one', trigger_rule='none_failed_min_one_success')
-    """)
+    """,
+    )
     detail = engine.run("rules")
     assert engine.states(detail) == {
-        "ok": "success", "bad": "failed", "skip": "skipped", "all_success": "upstream_failed", "all_done": "success",
-        "one_failed": "success", "none_failed": "upstream_failed", "min_one": "success",
+        "ok": "success",
+        "bad": "failed",
+        "skip": "skipped",
+        "all_success": "upstream_failed",
+        "all_done": "success",
+        "one_failed": "success",
+        "none_failed": "upstream_failed",
+        "min_one": "success",
     }
     assert detail.run.state == "failed"
 
 
 def test_retries_are_made_and_counted(engine, tmp_path):
     mark = tmp_path / "tries"
-    engine.write("again.py", f"""
+    engine.write(
+        "again.py",
+        f"""
         with DAG('again'):
             @task(retries=2, retry_delay=timedelta(0))
             def flaky():
@@ -105,7 +122,8 @@ def test_retries_are_made_and_counted(engine, tmp_path):
             @task(retries=5)
             def final(): raise FailTask('never mind')
             flaky(), final()
-    """)
+    """,
+    )
     detail = engine.run("again")
     assert engine.states(detail) == {"flaky": "success", "final": "failed"}
     assert next(t.try_number for t in detail.tasks if t.task_id == "flaky") == 3
@@ -113,7 +131,9 @@ def test_retries_are_made_and_counted(engine, tmp_path):
 
 
 def test_mapping_over_results_products_kwargs_and_nothing(engine):
-    engine.write("maps.py", """
+    engine.write(
+        "maps.py",
+        """
         with DAG('maps'):
             @task
             def n(): return [1, 2]
@@ -126,7 +146,8 @@ def test_mapping_over_results_products_kwargs_and_nothing(engine):
             gather.override(task_id='products')(pair.expand(x=n(), y=[10, 20]))
             gather.override(task_id='kwargs')(pair.override(task_id='k').expand_kwargs([{'x': 1, 'y': 2}, {'x': 3, 'y': 4}]))
             gather.override(task_id='empty', trigger_rule='all_done')(pair.override(task_id='e').partial(y=1).expand(x=none()))
-    """)
+    """,
+    )
     detail = engine.run("maps")
     assert engine.result(detail, "products") == [10, 20, 20, 40]
     assert engine.result(detail, "kwargs") == [2, 12]
@@ -142,38 +163,47 @@ def test_a_value_that_cant_be_carried_fails_its_task_with_the_way_out(engine):
 
 
 def test_a_task_is_stopped_at_its_timeout(engine):
-    engine.write("slow.py", """
+    engine.write(
+        "slow.py",
+        """
         with DAG('slow'):
             @task(execution_timeout=timedelta(seconds=1))
             def a():
                 import time
                 time.sleep(60)
             a()
-    """)
+    """,
+    )
     detail = engine.run("slow")
     assert "longer than its execution_timeout of 1 s" in detail.tasks[0].reason
 
 
 def test_a_deferred_task_waits_in_the_triggerer_and_goes_on(engine):
-    engine.write("later.py", """
+    engine.write(
+        "later.py",
+        """
         with DAG('later'):
             DateTimeSensor('wait', datetime.now().astimezone() + timedelta(seconds=1.5)) >> EmptyOperator('after')
             DateTimeSensor('past', '{{ ts }}')
-    """)
+    """,
+    )
     run = engine.start("later")
     until(lambda: engine.states(engine.detail("later", run))["wait"] == "deferred")
     assert engine.states(engine.finished("later", run)) == {"wait": "success", "past": "success", "after": "success"}
 
 
 def test_a_module_that_starts_threads_still_runs(engine):
-    engine.write("threads.py", """
+    engine.write(
+        "threads.py",
+        """
         import threading, time
         threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
         with DAG('threads'):
             @task
             def a(): return 'ran'
             a()
-    """)
+    """,
+    )
     assert engine.result(engine.run("threads"), "a") == "ran"
 
 
@@ -188,12 +218,15 @@ def test_a_run_keeps_the_version_that_it_began_with(engine):
 
 
 def test_a_backfill_holds_to_its_limit_and_goes_backwards_when_told(engine):
-    engine.write("fill.py", """
+    engine.write(
+        "fill.py",
+        """
         with DAG('fill', schedule='@daily', start_date=datetime(2025, 1, 1)):
             @task
             def a(ds): return ds
             a()
-    """)
+    """,
+    )
     day = datetime(2025, 1, 1, tzinfo=UTC).date()
     request = BackfillRequest(day, day + timedelta(days=4), 1, run_backwards=True)
     engine.call(backfill.create, engine.opened.versions, "fill", request)

@@ -51,8 +51,10 @@ def test_a_cell_becomes_a_dag_and_runs_on_the_engine(kernel):
     assert "application/vnd.jupyter.widget-view+json" not in last
     assert "<svg" in last["text/html"]
     assert last["application/vnd.dagbook.view.v1+json"]["event"]["detail"]["run"]["state"] == "success"
-    assert shown(kernel.run("print(run.state, run['total'].result, run['square'].result, run['square'][2].state)")) \
+    assert (
+        shown(kernel.run("print(run.state, run['total'].result, run['square'].result, run['square'][2].state)"))
         == "success ['2025-03-01', 5] [0, 1, 4] success\n"
+    )
     assert "making 3" in shown(kernel.run("%dag logs first numbers"))
     assert "[0, 1, 4]" in shown(kernel.run("%dag xcom first square"))
     assert "4" in shown(kernel.run("%dag xcom first square[2]"))
@@ -77,28 +79,31 @@ def test_an_exception_shows_the_authors_own_lines(kernel):
     assert "upstream_failed" in log
 
 
-@pytest.mark.parametrize(("line", "words"), [
-    ("%dag rnu x", "%dag has no verb 'rnu'; did you mean 'run'?"),
-    ("%dag run x --dat 1", "%dag run has no option '--dat'; did you mean '--date'"),
-    ("%dag run", "the following arguments are required: ID"),
-    ("%dag run nosuch", "there is no DAG 'nosuch'"),
-    ("%dag run errs --date soon", "'soon' is no date"),
-    ("%dag run errs --param m=1", "has no param 'm'; there are: n"),
-    ("%dag logs errs nosuch", "has no task 'nosuch'"),
-    ("%dag logs errs numbers --run nosuch", "no run 'nosuch'"),
-    ("%dag xcom errs square[9]", "there is no [9]"),
-    ("%dag show errs nosuch", "no run 'nosuch'"),
-    ("%dag backfill errs 2025-01-05 2025-01-01", "before it starts"),
-    ("%dag backfill errs 2020-01-05 2020-01-06", "no interval from"),
-    ("%dag 'run", "quotes don't match"),
-    ("%%dag\nx = 1", "the following arguments are required: ID"),
-    ("%%dag x --schedul y\nx = 1", "did you mean '--schedule'"),
-    ("%%dag x\n@task\ndef a(:\n  pass", "line 3: SyntaxError: invalid syntax"),
-    ("%%dag x\n@task\ndef a(): ...\n@task\ndef b(): ...\np=a(); q=b()\np >> q >> p", "the tasks form a cycle: a → b → a"),
-    ("%%dag x\nimport nosuchmodule", "line 2: ModuleNotFoundError: No module named 'nosuchmodule'"),
-    ("%%dag x\n@task(pool='big')\ndef a(): ...\na()", "there is no pool 'big'"),
-    ("%%dag x\n\n", "the cell of DAG 'x' is empty"),
-])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("%dag rnu x", "%dag has no verb 'rnu'; did you mean 'run'?"),
+        ("%dag run x --dat 1", "%dag run has no option '--dat'; did you mean '--date'"),
+        ("%dag run", "the following arguments are required: ID"),
+        ("%dag run nosuch", "there is no DAG 'nosuch'"),
+        ("%dag run errs --date soon", "'soon' is no date"),
+        ("%dag run errs --param m=1", "has no param 'm'; there are: n"),
+        ("%dag logs errs nosuch", "has no task 'nosuch'"),
+        ("%dag logs errs numbers --run nosuch", "no run 'nosuch'"),
+        ("%dag xcom errs square[9]", "there is no [9]"),
+        ("%dag show errs nosuch", "no run 'nosuch'"),
+        ("%dag backfill errs 2025-01-05 2025-01-01", "before it starts"),
+        ("%dag backfill errs 2020-01-05 2020-01-06", "no interval from"),
+        ("%dag 'run", "quotes don't match"),
+        ("%%dag\nx = 1", "the following arguments are required: ID"),
+        ("%%dag x --schedul y\nx = 1", "did you mean '--schedule'"),
+        ("%%dag x\n@task\ndef a(:\n  pass", "line 3: SyntaxError: invalid syntax"),
+        ("%%dag x\n@task\ndef a(): ...\n@task\ndef b(): ...\np=a(); q=b()\np >> q >> p", "the tasks form a cycle: a → b → a"),
+        ("%%dag x\nimport nosuchmodule", "line 2: ModuleNotFoundError: No module named 'nosuchmodule'"),
+        ("%%dag x\n@task(pool='big')\ndef a(): ...\na()", "there is no pool 'big'"),
+        ("%%dag x\n\n", "the cell of DAG 'x' is empty"),
+    ],
+)
 def test_bad_input_gets_one_clear_sentence(kernel, line, words):
     shown(kernel.run(TASKS.format("errs")))
     kernel.run("%dag run errs")

@@ -20,7 +20,9 @@ def opened(tmp_path_factory):
 def store(opened):
     """An empty database."""
     with opened.store.begin() as work:
-        tables = work.conn.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = 'dagbook' AND tablename NOT IN ('alembic_version', 'pool')"))
+        tables = work.conn.execute(
+            text("SELECT tablename FROM pg_tables WHERE schemaname = 'dagbook' AND tablename NOT IN ('alembic_version', 'pool')")
+        )
         names = ", ".join(f"dagbook.{t}" for t in tables.scalars())
         work.conn.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
     return opened.store

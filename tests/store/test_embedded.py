@@ -69,8 +69,10 @@ def test_it_is_shared_private_and_stops_after_its_last_user(tmp_path):
 
 
 def test_it_outlives_the_kill_of_whoever_started_it_and_leaves_with_the_last(tmp_path):
-    script = "import sys, time\nfrom pathlib import Path\nfrom dagbook.store.embedded import open_embedded\n" \
-             "db = open_embedded(Path(sys.argv[1]))\nprint('up', flush=True)\ntime.sleep(100)"
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom dagbook.store.embedded import open_embedded\n"
+        "db = open_embedded(Path(sys.argv[1]))\nprint('up', flush=True)\ntime.sleep(100)"
+    )
     first = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert first.stdout.readline() == "up\n"
     mine = open_embedded(tmp_path)

@@ -40,12 +40,20 @@ def edges(body: str) -> set[tuple[str, str]]:
 NAMES = "a, b, c, d = (EmptyOperator(x) for x in 'abcd')\n"
 
 
-@pytest.mark.parametrize(("body", "expected"), [
-    ("a >> b >> c", {"ab", "bc"}), ("c << b << a", {"ab", "bc"}), ("a >> [b, c] >> d", {"ab", "ac", "bd", "cd"}),
-    ("[a, b] >> c", {"ac", "bc"}), ("a.set_downstream([b, c])", {"ab", "ac"}), ("d.set_upstream(a)", {"ad"}),
-    ("chain(a, [b, c], d)", {"ab", "ac", "bd", "cd"}), ("chain([a, b], [c, d])", {"ac", "bd"}),
-    ("cross_downstream([a, b], [c, d])", {"ac", "ad", "bc", "bd"}),
-])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a >> b >> c", {"ab", "bc"}),
+        ("c << b << a", {"ab", "bc"}),
+        ("a >> [b, c] >> d", {"ab", "ac", "bd", "cd"}),
+        ("[a, b] >> c", {"ac", "bc"}),
+        ("a.set_downstream([b, c])", {"ab", "ac"}),
+        ("d.set_upstream(a)", {"ad"}),
+        ("chain(a, [b, c], d)", {"ab", "ac", "bd", "cd"}),
+        ("chain([a, b], [c, d])", {"ac", "bd"}),
+        ("cross_downstream([a, b], [c, d])", {"ac", "ad", "bc", "bd"}),
+    ],
+)
 def test_edges(body, expected):
     assert edges(NAMES + body) == {(e[0], e[1]) for e in expected}
 
@@ -84,21 +92,27 @@ def test_mapping_is_frozen_with_its_sources():
     assert found.task("m").expansion == Expansion("product", (MapSource("x", task_id="n"), MapSource("y", length=3)))
 
 
-@pytest.mark.parametrize(("body", "words"), [
-    ("with DAG('d'):\n    EmptyOperator('a')\n    EmptyOperator('a')", "/dags/x.py, line 5: task id 'a' is taken already, at /dags/x.py, line 4"),
-    ("with DAG('d', schedule='@daily'):\n    EmptyOperator('a')", "has the schedule '@daily' but no start_date"),
-    ("with DAG('d', schedule='61 * * * *'):\n    EmptyOperator('a')", "is no 5-field cron"),
-    ("with DAG('d', schedule='0 0 31 2 *'):\n    EmptyOperator('a')", "never matches any date"),
-    ("with DAG('d', timezone='Mars/X'):\n    EmptyOperator('a')", "timezone 'Mars/X' is not known"),
-    ("with DAG('d'):\n    EmptyOperator('a', retrys=1)", "did you mean 'retries'"),
-    ("with DAG('d'):\n    EmptyOperator('a', trigger_rule='al_done')", "trigger_rule 'al_done' is none of"),
-    ("with DAG('../d'):\n    EmptyOperator('a')", "DAG id '../d' is not allowed"),
-    ("with DAG('d'):\n    a, b, c = (EmptyOperator(x) for x in 'abc')\n    a >> b >> c >> a", "cycle: a → b → c → a"),
-    ("with DAG('d'):\n    @task\n    def f(x): ...\n    f.expand(x=3)", "maps over a list, a dict or an upstream result, not int"),
-    ("with DAG('d'):\n    @task\n    def f(x): ...\n    for i in f(1): pass", "can't be looped over"),
-    ("@task\ndef f(): ...\nf()", "outside a DAG"),
-    ("with DAG('d'):\n    EmptyOperator('a')\nwith DAG('d'):\n    EmptyOperator('a')", "two DAGs have the id 'd'"),
-])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "with DAG('d'):\n    EmptyOperator('a')\n    EmptyOperator('a')",
+            "/dags/x.py, line 5: task id 'a' is taken already, at /dags/x.py, line 4",
+        ),
+        ("with DAG('d', schedule='@daily'):\n    EmptyOperator('a')", "has the schedule '@daily' but no start_date"),
+        ("with DAG('d', schedule='61 * * * *'):\n    EmptyOperator('a')", "is no 5-field cron"),
+        ("with DAG('d', schedule='0 0 31 2 *'):\n    EmptyOperator('a')", "never matches any date"),
+        ("with DAG('d', timezone='Mars/X'):\n    EmptyOperator('a')", "timezone 'Mars/X' is not known"),
+        ("with DAG('d'):\n    EmptyOperator('a', retrys=1)", "did you mean 'retries'"),
+        ("with DAG('d'):\n    EmptyOperator('a', trigger_rule='al_done')", "trigger_rule 'al_done' is none of"),
+        ("with DAG('../d'):\n    EmptyOperator('a')", "DAG id '../d' is not allowed"),
+        ("with DAG('d'):\n    a, b, c = (EmptyOperator(x) for x in 'abc')\n    a >> b >> c >> a", "cycle: a → b → c → a"),
+        ("with DAG('d'):\n    @task\n    def f(x): ...\n    f.expand(x=3)", "maps over a list, a dict or an upstream result, not int"),
+        ("with DAG('d'):\n    @task\n    def f(x): ...\n    for i in f(1): pass", "can't be looped over"),
+        ("@task\ndef f(): ...\nf()", "outside a DAG"),
+        ("with DAG('d'):\n    EmptyOperator('a')\nwith DAG('d'):\n    EmptyOperator('a')", "two DAGs have the id 'd'"),
+    ],
+)
 def test_what_is_wrong_is_said_with_its_line(body, words):
     said = faults(body)
     assert words in said[0]
@@ -156,9 +170,15 @@ def test_every_combination_is_taken_once(sizes):
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(("tried", "allowed", "retryable", "state"), [
-    (1, 3, True, "up_for_retry"), (3, 3, True, "failed"), (1, 3, False, "failed"), (1, 1, True, "failed"),
-])
+@pytest.mark.parametrize(
+    ("tried", "allowed", "retryable", "state"),
+    [
+        (1, 3, True, "up_for_retry"),
+        (3, 3, True, "failed"),
+        (1, 3, False, "failed"),
+        (1, 1, True, "failed"),
+    ],
+)
 def test_a_failed_try_is_retried_while_tries_are_left(tried, allowed, retryable, state):
     to, when = on_failure(RetryPolicy(2, timedelta(minutes=5)), tried, allowed, NOW, retryable=retryable, jitter=0.5)
     assert to == state
@@ -171,8 +191,12 @@ def test_backoff_never_exceeds_its_limit(tried, jitter):
     assert timedelta(0) <= delay(policy, tried, jitter) <= timedelta(minutes=3)
 
 
-@given(st.lists(st.tuples(st.sampled_from("pq"), st.integers(1, 3), st.sampled_from("de")), max_size=30),
-       st.integers(0, 5), st.integers(0, 5), st.integers(0, 6))
+@given(
+    st.lists(st.tuples(st.sampled_from("pq"), st.integers(1, 3), st.sampled_from("de")), max_size=30),
+    st.integers(0, 5),
+    st.integers(0, 5),
+    st.integers(0, 6),
+)
 def test_admission_never_gives_more_than_there_is(wanted, pool, dag, executor):
     candidates = [Candidate(TaskKey(1, f"t{i}"), d, p, slots) for i, (p, slots, d) in enumerate(wanted)]
     free = Capacity({"p": pool, "q": pool}, {"p": 9, "q": 9}, {"d": dag, "e": dag}, executor)

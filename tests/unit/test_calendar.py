@@ -26,18 +26,21 @@ def starts(spec: DagSpec, count: int, after: datetime | None = None) -> list[str
     return [f"{i.start:%m-%dT%H:%M}" for i in islice(intervals(spec, after or spec.start_date), count)]
 
 
-@pytest.mark.parametrize(("zone", "schedule", "start", "expected"), [
-    ("UTC", "@daily", utc(2025, 1, 1), ["01-01T00:00", "01-02T00:00"]),
-    ("UTC", "@daily", utc(2025, 1, 1, 12), ["01-02T00:00", "01-03T00:00"]),
-    # Berlin: 30 March 2025 has no 02:30, 26 October has it twice.
-    ("Europe/Berlin", "30 2 * * *", utc(2025, 3, 28, 12), ["03-29T01:30", "03-30T01:30", "03-31T00:30"]),
-    ("Europe/Berlin", "30 2 * * *", utc(2025, 10, 25, 12), ["10-26T00:30", "10-27T01:30"]),
-    ("Europe/Berlin", "@daily", utc(2025, 3, 29, 12), ["03-29T23:00", "03-30T22:00"]),
-    # An hourly schedule follows real hours through both changes.
-    ("Europe/Berlin", "0 * * * *", utc(2025, 3, 30), ["03-30T00:00", "03-30T01:00", "03-30T02:00"]),
-    ("America/New_York", "0 * * * *", utc(2025, 11, 2, 4), ["11-02T04:00", "11-02T05:00", "11-02T06:00", "11-02T07:00"]),
-    ("UTC", timedelta(minutes=90), utc(2025, 1, 1), ["01-01T00:00", "01-01T01:30", "01-01T03:00"]),
-])
+@pytest.mark.parametrize(
+    ("zone", "schedule", "start", "expected"),
+    [
+        ("UTC", "@daily", utc(2025, 1, 1), ["01-01T00:00", "01-02T00:00"]),
+        ("UTC", "@daily", utc(2025, 1, 1, 12), ["01-02T00:00", "01-03T00:00"]),
+        # Berlin: 30 March 2025 has no 02:30, 26 October has it twice.
+        ("Europe/Berlin", "30 2 * * *", utc(2025, 3, 28, 12), ["03-29T01:30", "03-30T01:30", "03-31T00:30"]),
+        ("Europe/Berlin", "30 2 * * *", utc(2025, 10, 25, 12), ["10-26T00:30", "10-27T01:30"]),
+        ("Europe/Berlin", "@daily", utc(2025, 3, 29, 12), ["03-29T23:00", "03-30T22:00"]),
+        # An hourly schedule follows real hours through both changes.
+        ("Europe/Berlin", "0 * * * *", utc(2025, 3, 30), ["03-30T00:00", "03-30T01:00", "03-30T02:00"]),
+        ("America/New_York", "0 * * * *", utc(2025, 11, 2, 4), ["11-02T04:00", "11-02T05:00", "11-02T06:00", "11-02T07:00"]),
+        ("UTC", timedelta(minutes=90), utc(2025, 1, 1), ["01-01T00:00", "01-01T01:30", "01-01T03:00"]),
+    ],
+)
 def test_intervals_start_at_the_schedules_ticks(zone, schedule, start, expected):
     assert starts(dag(schedule, start, zone), len(expected)) == expected
 

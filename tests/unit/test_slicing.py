@@ -44,16 +44,19 @@ def specs(source):
 TASK = "@task\ndef a():\n    return f(1)\na()"
 
 
-@pytest.mark.parametrize("cell", [
-    "def f(x):\n    return x",
-    "f = lambda x: x",
-    "import functools\nf = functools.partial(max, 1)",
-    "from math import sqrt as f",
-    "class f:\n    def __init__(self, x): ...",
-    "import math\ndef g(x):\n    return math.sqrt(x)\ndef f(x):\n    return g(x)",
-    "def g(x):\n    return f(x - 1) if x else 0\ndef f(x):\n    return g(x)",
-    "try:\n    from nowhere import f\nexcept ImportError:\n    def f(x): return x",
-])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "def f(x):\n    return x",
+        "f = lambda x: x",
+        "import functools\nf = functools.partial(max, 1)",
+        "from math import sqrt as f",
+        "class f:\n    def __init__(self, x): ...",
+        "import math\ndef g(x):\n    return math.sqrt(x)\ndef f(x):\n    return g(x)",
+        "def g(x):\n    return f(x - 1) if x else 0\ndef f(x):\n    return g(x)",
+        "try:\n    from nowhere import f\nexcept ImportError:\n    def f(x): return x",
+    ],
+)
 def test_what_a_task_calls_is_carried_along(cell):
     assert [t.task_id for t in specs(sliced(TASK, cell)).tasks] == ["a"]
 
@@ -62,12 +65,19 @@ def test_the_last_definition_counts():
     assert "return 2" in sliced(TASK, "def f(x):\n    return 1", "def f(x):\n    return 2").text
 
 
-@pytest.mark.parametrize(("cell", "value"), [
-    ("f = 3", 3), ("f = [1, 2, {'a': (1,)}]", [1, 2, {"a": (1,)}]), ("f = 'x' * 3", "xxx"), ("f = {1, 2}", {1, 2}),
-    ("import datetime\nf = datetime.date(2025, 1, 1)", dt.date(2025, 1, 1)),
-    ("from pathlib import Path\nf = Path('data').resolve()", Path("data").resolve()),
-    ("f = ()", ()), ("f = -1.5", -1.5),
-])
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("f = 3", 3),
+        ("f = [1, 2, {'a': (1,)}]", [1, 2, {"a": (1,)}]),
+        ("f = 'x' * 3", "xxx"),
+        ("f = {1, 2}", {1, 2}),
+        ("import datetime\nf = datetime.date(2025, 1, 1)", dt.date(2025, 1, 1)),
+        ("from pathlib import Path\nf = Path('data').resolve()", Path("data").resolve()),
+        ("f = ()", ()),
+        ("f = -1.5", -1.5),
+    ],
+)
 def test_a_small_constant_is_carried_with_the_value_that_the_kernel_holds(cell, value):
     source = sliced("X = f\n@task\ndef a():\n    return X\na()", cell)
     module: dict = {}
@@ -123,13 +133,16 @@ def test_lines_are_those_of_the_notebook():
     assert place["    return f(1)"] == ("Cell [2]", 4)
 
 
-@pytest.mark.parametrize(("body", "expected"), [
-    ("@task\ndef a(:\n    pass", "Cell [1], line 3: SyntaxError"),
-    ("@task\ndef a(): ...\na()\na(1)", "Cell [1], line 5: TypeError: task 'a'() can't be called so"),
-    ("x = 1", "Cell [1], line 1: DAG 'd' has no tasks"),
-    ("@task\ndef a(): ...\nb = a()\nb >> b", "the tasks form a cycle: a → a"),
-    ("raise ValueError('no')", "Cell [1], line 2: ValueError: no"),
-])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("@task\ndef a(:\n    pass", "Cell [1], line 3: SyntaxError"),
+        ("@task\ndef a(): ...\na()\na(1)", "Cell [1], line 5: TypeError: task 'a'() can't be called so"),
+        ("x = 1", "Cell [1], line 1: DAG 'd' has no tasks"),
+        ("@task\ndef a(): ...\nb = a()\nb >> b", "the tasks form a cycle: a → a"),
+        ("raise ValueError('no')", "Cell [1], line 2: ValueError: no"),
+    ],
+)
 def test_faults_are_shown_at_their_line_of_the_cell(body, expected):
     assert expected in faults(body)[0]
 
@@ -139,11 +152,14 @@ def test_a_bad_option_is_shown_at_the_magics_line():
     assert "no start_date" in faults("@task\ndef a(): ...\na()", schedule="@daily")[0]
 
 
-@pytest.mark.parametrize("body", [
-    "with DAG('d') as dag:\n    @task\n    def a(): ...\n    a()",
-    "@dag\ndef d():\n    @task\n    def a(): ...\n    a()\nd()",
-    "dag = DAG('d')\nEmptyOperator('a', dag=dag)",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "with DAG('d') as dag:\n    @task\n    def a(): ...\n    a()",
+        "@dag\ndef d():\n    @task\n    def a(): ...\n    a()\nd()",
+        "dag = DAG('d')\nEmptyOperator('a', dag=dag)",
+    ],
+)
 def test_a_cell_may_make_its_dag_itself(body):
     spec = specs(sliced(body))
     assert (spec.dag_id, [t.task_id for t in spec.tasks]) == ("d", ["a"])
@@ -154,8 +170,16 @@ def test_options_belong_where_the_dag_is_made():
 
 
 def test_options_reach_the_dag():
-    spec = specs(sliced("@task\ndef a(): ...\na()", schedule="@daily", start=dt.datetime(2025, 1, 1), params={"n": [1, "x"]},
-                        tags=("t",), more={"timezone": "Europe/Berlin", "default_args": {"retries": 2}}))
+    spec = specs(
+        sliced(
+            "@task\ndef a(): ...\na()",
+            schedule="@daily",
+            start=dt.datetime(2025, 1, 1),
+            params={"n": [1, "x"]},
+            tags=("t",),
+            more={"timezone": "Europe/Berlin", "default_args": {"retries": 2}},
+        )
+    )
     assert spec.start_date == dt.datetime(2024, 12, 31, 23, tzinfo=dt.UTC)
     assert (spec.tags, spec.params[0].default, spec.tasks[0].retry.limit) == (("t",), [1, "x"], 2)
 

@@ -83,8 +83,21 @@ def test_reasons_carry_their_numbers():
 
 #: (setups, other upstreams) → verdict of a teardown.
 TEARDOWN = {
-    ("s", "s"): R, ("s", "f"): R, ("s", "k"): R, ("s", "u"): R, ("s", "."): W, (".", "s"): W, ("f", "."): F, ("f", "u"): F,
-    ("k", "k"): S, ("k", "."): S, ("sf", "s"): R, ("kf", "s"): F, ("f.", "s"): W, ("", "f"): R, ("", "."): W,
+    ("s", "s"): R,
+    ("s", "f"): R,
+    ("s", "k"): R,
+    ("s", "u"): R,
+    ("s", "."): W,
+    (".", "s"): W,
+    ("f", "."): F,
+    ("f", "u"): F,
+    ("k", "k"): S,
+    ("k", "."): S,
+    ("sf", "s"): R,
+    ("kf", "s"): F,
+    ("f.", "s"): W,
+    ("", "f"): R,
+    ("", "."): W,
 }
 
 

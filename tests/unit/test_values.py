@@ -18,8 +18,18 @@ from dagbook.artifacts import codecs, logs
 from dagbook.artifacts.codecs import NotCarried
 
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()) | st.binary() | st.datetimes()
-    | st.dates() | st.times() | st.timedeltas() | st.decimals(allow_nan=False) | st.uuids()
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters())
+    | st.binary()
+    | st.datetimes()
+    | st.dates()
+    | st.times()
+    | st.timedeltas()
+    | st.decimals(allow_nan=False)
+    | st.uuids()
 )
 KEYS = st.text() | st.integers() | st.just("$type")
 VALUES = st.recursive(
@@ -36,8 +46,22 @@ def test_plain_values_come_back_as_they_were(value):
     assert type(back) is type(value)
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, {1, 2}, frozenset({"a"}), Decimal("1.10"), UUID(int=3), Path("/x/y"), "\udcff",
-                                   datetime(2025, 1, 1, tzinfo=UTC), {("a", 1): [2]}, {"$type": "tuple", "v": [1]}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.inf,
+        -math.inf,
+        {1, 2},
+        frozenset({"a"}),
+        Decimal("1.10"),
+        UUID(int=3),
+        Path("/x/y"),
+        "\udcff",
+        datetime(2025, 1, 1, tzinfo=UTC),
+        {("a", 1): [2]},
+        {"$type": "tuple", "v": [1]},
+    ],
+)
 def test_special_values_come_back_as_they_were(value):
     codec, data, _ = codecs.encode(value)
     assert codecs.decode(codec, data) == value
@@ -48,12 +72,15 @@ def test_nan_stays_nan():
     assert math.isnan(codecs.decode(codec, data)[0])
 
 
-@pytest.mark.parametrize("frame", [
-    pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": pd.to_datetime(["2025-01-01", None])}),
-    pd.DataFrame({"a": [1.5]}, index=pd.Index(["r"], name="i")),
-    pd.DataFrame(),
-    pd.DataFrame({"k": pd.Categorical(["a", "b", "a"])}),
-])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": pd.to_datetime(["2025-01-01", None])}),
+        pd.DataFrame({"a": [1.5]}, index=pd.Index(["r"], name="i")),
+        pd.DataFrame(),
+        pd.DataFrame({"k": pd.Categorical(["a", "b", "a"])}),
+    ],
+)
 def test_a_dataframe_comes_back_with_its_types_and_index(frame):
     codec, data, length = codecs.encode(frame)
     assert (codec, length) == ("arrow", len(frame))
@@ -69,12 +96,15 @@ def test_arrays_series_and_tables_inside_containers_come_back():
     pd.testing.assert_series_equal(codecs.decode(*codecs.encode(series)[:2]), series)
 
 
-@pytest.mark.parametrize(("value", "words"), [
-    (lambda: 1, "the value is a builtins.function"),
-    ([1, (x for x in ())], "the value[1] is a builtins.generator"),
-    ({"a": {"b": object()}}, "the value['a']['b'] is a builtins.object"),
-    (pd.DataFrame({"o": [object()]}), "column that Arrow can't carry"),
-])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (lambda: 1, "the value is a builtins.function"),
+        ([1, (x for x in ())], "the value[1] is a builtins.generator"),
+        ({"a": {"b": object()}}, "the value['a']['b'] is a builtins.object"),
+        (pd.DataFrame({"o": [object()]}), "column that Arrow can't carry"),
+    ],
+)
 def test_what_cant_be_carried_names_its_type_its_place_and_the_way_out(value, words):
     with pytest.raises(NotCarried, match=r"return plain data|convert it") as caught:
         codecs.encode(value)
@@ -102,7 +132,7 @@ def test_logs_are_read_in_pieces_and_never_outside_their_folder(tmp_path):
     folder = tmp_path / "logs"
     first = logs.read(folder, "a.log", 0, complete=True, limit=6)
     assert (first.text, first.next_offset, first.complete) == ("hello ", 6, False)
-    assert logs.read(folder, "a.log", 6, complete=True) .text == "wörld"
+    assert logs.read(folder, "a.log", 6, complete=True).text == "wörld"
     assert logs.read(folder, "a.log", -6, complete=True).text == "wörld"
     (folder / "link.log").symlink_to(tmp_path / "secret")
     assert logs.read(folder, "../secret", 0, complete=True).text == ""

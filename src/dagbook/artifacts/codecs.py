@@ -95,9 +95,7 @@ def _frame_bytes(frame: Any) -> bytes:
     try:
         return _table_bytes(pyarrow.Table.from_pandas(frame))
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as e:
-        raise NotCarried(
-            f"the DataFrame has a column that Arrow can't carry: {e}; convert it, for example with .astype(str)"
-        ) from e
+        raise NotCarried(f"the DataFrame has a column that Arrow can't carry: {e}; convert it, for example with .astype(str)") from e
 
 
 def _table_bytes(table: Any) -> bytes:

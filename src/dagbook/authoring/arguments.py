@@ -44,14 +44,11 @@ class Reference(Edges):
         return ConcatXComArg([self, *others])
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(
-            f"{self._what()} doesn't exist while the DAG is defined, so it can't be looped over; map over it with .expand(...)"
-        )
+        raise TypeError(f"{self._what()} doesn't exist while the DAG is defined, so it can't be looped over; map over it with .expand(...)")
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"{self._what()} doesn't exist while the DAG is defined, so it can't decide an 'if'; decide inside a task, or use "
-            "@task.branch"
+            f"{self._what()} doesn't exist while the DAG is defined, so it can't decide an 'if'; decide inside a task, or use @task.branch"
         )
 
     def _what(self) -> str:

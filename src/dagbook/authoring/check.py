@@ -20,8 +20,7 @@ def structure(dag: DAG, source: DagSource) -> list[Fault]:
     if not valid_id(dag.dag_id):
         faults.append(Fault(_bad_id("DAG", dag.dag_id), *authored(dag.place, source)))
     if not dag.operators:
-        faults.append(Fault(f"DAG {dag.dag_id!r} has no tasks; call at least one @task function in it",
-                            *authored(dag.place, source)))
+        faults.append(Fault(f"DAG {dag.dag_id!r} has no tasks; call at least one @task function in it", *authored(dag.place, source)))
     seen: dict[str, BaseOperator] = {}
     for o in dag.operators:
         where = authored(o.place, source)
@@ -75,7 +74,7 @@ def _cycle(left: dict[str, BaseOperator]) -> list[str]:
     while True:
         step = min(u for u in left[path[-1]].upstream if u in left)
         if step in path:
-            return [step, *reversed(path[path.index(step):])]
+            return [step, *reversed(path[path.index(step) :])]
         path.append(step)
 
 

@@ -28,9 +28,7 @@ def freeze(dag: DAG, source: DagSource, default_timezone: str = "UTC") -> DagSpe
     zone = _zone(dag, schedule, default_timezone, source, faults)
     start_date, end_date = (_date(dag, name, zone, source, faults) for name in ("start_date", "end_date"))
     tasks = [freeze_task(o, dag, source, faults) for o in order]
-    params = tuple(
-        ParamSpec(name, p.default, p.description, p.schema) for name, p in sorted(dag.params.items())
-    )
+    params = tuple(ParamSpec(name, p.default, p.description, p.schema) for name, p in sorted(dag.params.items()))
     for p in params:
         _plain(p.default, f"param {p.name!r}", faults, authored(dag.place, source))
     if faults:

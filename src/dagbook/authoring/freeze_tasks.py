@@ -32,7 +32,10 @@ def freeze_task(o: BaseOperator, dag: DAG, source: DagSource, faults: list[Fault
         upstream=tuple(sorted(o.upstream)),
         trigger_rule=TriggerRule(opt["trigger_rule"]),
         retry=RetryPolicy(
-            opt["retries"], span(opt["retry_delay"]) or timedelta(0), bool(opt["retry_exponential_backoff"]), span(opt["max_retry_delay"]),
+            opt["retries"],
+            span(opt["retry_delay"]) or timedelta(0),
+            bool(opt["retry_exponential_backoff"]),
+            span(opt["max_retry_delay"]),
         ),
         pool=opt["pool"],
         pool_slots=opt["pool_slots"],

@@ -19,8 +19,16 @@ class TaskGroup(Edges):
     """Tasks made inside ``with TaskGroup("id"):`` get ``id.`` before theirs, unless ``prefix_group_id=False``."""
 
     def __init__(
-        self, group_id: str, *, prefix_group_id: bool = True, parent_group: TaskGroup | None = None, dag: DAG | None = None,
-        default_args: Mapping[str, Any] | None = None, tooltip: str = "", mapping: MappedOver | None = None, **_looks: Any,
+        self,
+        group_id: str,
+        *,
+        prefix_group_id: bool = True,
+        parent_group: TaskGroup | None = None,
+        dag: DAG | None = None,
+        default_args: Mapping[str, Any] | None = None,
+        tooltip: str = "",
+        mapping: MappedOver | None = None,
+        **_looks: Any,
     ):
         owner = dag or current_dag()
         if owner is None:

@@ -113,9 +113,7 @@ class BaseOperator(Edges):
     def execute(self, context: Mapping[str, Any]) -> Any:
         raise TypeError(f"operator {type(self).__name__} has no execute(context)")
 
-    def defer(
-        self, trigger: str, kwargs: Mapping[str, Any], method_name: str, timeout: timedelta | None = None
-    ) -> NoReturn:
+    def defer(self, trigger: str, kwargs: Mapping[str, Any], method_name: str, timeout: timedelta | None = None) -> NoReturn:
         """Leave the worker until ``trigger`` (an import path under ``dagbook.triggers``) fires.
 
         ``kwargs`` are plain JSON values.  Then ``method_name(context, event)`` runs, in a new process.
@@ -162,7 +160,7 @@ class BaseOperator(Edges):
     @classmethod
     def partial(cls, **fixed: Any) -> Partial:
         """Fix some arguments; ``.expand(...)`` maps over the rest."""
-        return Partial(lambda kwargs, mapping: cls._stand_in(kwargs, mapping), fixed)
+        return Partial(cls._stand_in, fixed)
 
     @classmethod
     def _stand_in(cls, fixed: dict[str, Any], mapping: MappedOver) -> BaseOperator:

@@ -47,9 +47,7 @@ def parse(schedule: object) -> Schedule | None:
     if isinstance(schedule, CronInterval):
         return _cron_interval(schedule)
     if not isinstance(schedule, str):
-        raise ValueError(
-            f"schedule {schedule!r} is a {type(schedule).__name__}; give a cron, a preset, a timedelta or a CronInterval"
-        )
+        raise ValueError(f"schedule {schedule!r} is a {type(schedule).__name__}; give a cron, a preset, a timedelta or a CronInterval")
     if schedule == "@once":
         return Schedule("once", schedule)
     if schedule == "@continuous":

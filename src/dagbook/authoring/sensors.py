@@ -22,8 +22,16 @@ class BaseSensorOperator(BaseOperator):
     """
 
     def __init__(
-        self, task_id: str, *, poke_interval: float | timedelta = 60.0, timeout: float | timedelta = 7 * 86400.0, mode: str = "poke",
-        soft_fail: bool = False, exponential_backoff: bool = False, max_wait: float | timedelta | None = None, **options: Any,
+        self,
+        task_id: str,
+        *,
+        poke_interval: float | timedelta = 60.0,
+        timeout: float | timedelta = 7 * 86400.0,
+        mode: str = "poke",
+        soft_fail: bool = False,
+        exponential_backoff: bool = False,
+        max_wait: float | timedelta | None = None,
+        **options: Any,
     ):
         super().__init__(task_id, **options)
         if mode not in _MODES:
@@ -52,7 +60,11 @@ class PythonSensor(BaseSensorOperator):
     template_fields = ("op_args", "op_kwargs")
 
     def __init__(
-        self, task_id: str, python_callable: Callable[..., Any], op_args: Iterable[Any] = (), op_kwargs: Mapping[str, Any] | None = None,
+        self,
+        task_id: str,
+        python_callable: Callable[..., Any],
+        op_args: Iterable[Any] = (),
+        op_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ):
         super().__init__(task_id, **options)

@@ -10,8 +10,9 @@ import typer
 from dagbook import __version__, settings
 from dagbook.errors import DagbookError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=f"Dagbook {__version__}: DAGs that live in Jupyter.",
-                  pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help=f"Dagbook {__version__}: DAGs that live in Jupyter.", pretty_exceptions_enable=False
+)
 db = typer.Typer(no_args_is_help=True, help="The metadata database.")
 app.add_typer(db, name="db")
 
@@ -39,8 +40,7 @@ def _serve(extensions: tuple[str, ...], ip: str, port: int) -> None:
 
     enabled = {e: e in extensions for e in _EXTENSIONS}
     ServerApp.launch_instance(
-        [f"--ServerApp.jpserver_extensions={enabled!r}", f"--ServerApp.ip={ip}", f"--ServerApp.port={port}", "--allow-root",
-         "--no-browser"]
+        [f"--ServerApp.jpserver_extensions={enabled!r}", f"--ServerApp.ip={ip}", f"--ServerApp.port={port}", "--allow-root", "--no-browser"]
     )
 
 

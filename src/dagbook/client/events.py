@@ -45,7 +45,10 @@ def _by_socket(api: Api, dag_id: str, run_id: str) -> Pictures:
     url = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}{parts.path}/dagbook/api/events"
     try:
         sock = websocket.create_connection(
-            url, timeout=5, header=[f"Authorization: token {api.server.token}"], http_no_proxy=[parts.hostname or ""],
+            url,
+            timeout=5,
+            header=[f"Authorization: token {api.server.token}"],
+            http_no_proxy=[parts.hostname or ""],
         )
     except (OSError, websocket.WebSocketException) as e:
         raise _NoSocket from e

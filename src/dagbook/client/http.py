@@ -101,9 +101,7 @@ class Api:
         path = f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}"
         return self._get(path, list[InstanceDetail], offset=offset, limit=limit)
 
-    def log(
-        self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, try_number: int | None = None, offset: int = 0
-    ) -> LogChunk:
+    def log(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, try_number: int | None = None, offset: int = 0) -> LogChunk:
         path = f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}/logs"
         wanted = {} if try_number is None else {"try": try_number}
         return self._get(path, LogChunk, map_index=map_index, offset=offset, **wanted)

@@ -34,8 +34,15 @@ def create(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -
     new = [i for i in intervals if i.start not in taken]
     params = params_of(spec, request.conf)
     backfill = backfills.insert(
-        work, dag_id, intervals[0].start, intervals[-1].start, request.max_active_runs, request.reprocess,
-        request.run_backwards, request.conf, len(new) + len(again),
+        work,
+        dag_id,
+        intervals[0].start,
+        intervals[-1].start,
+        request.max_active_runs,
+        request.reprocess,
+        request.run_backwards,
+        request.conf,
+        len(new) + len(again),
     )
     ordered = list(reversed(new)) if request.run_backwards else new
     runs.insert(work, [_run(dag_id, row.version, n, i) for n, i in enumerate(ordered)], request.conf, params, backfill)
@@ -73,4 +80,3 @@ def _midnight(day: date, zone: str) -> datetime:
 def _run(dag_id: str, version: str, place: int, interval: DataInterval) -> NewRun:
     run_id = f"backfill__{interval.start.isoformat()}"
     return NewRun(dag_id, run_id, version, RunType.BACKFILL, interval.start, interval, place)
-

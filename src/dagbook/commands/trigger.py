@@ -16,8 +16,15 @@ from dagbook.store.work import Work
 
 
 def trigger(
-    work: Work, cache: Versions, dag_id: str, now: datetime, *, logical_date: datetime | None = None,
-    conf: dict[str, Any] | None = None, run_id: str | None = None, version: str | None = None,
+    work: Work,
+    cache: Versions,
+    dag_id: str,
+    now: datetime,
+    *,
+    logical_date: datetime | None = None,
+    conf: dict[str, Any] | None = None,
+    run_id: str | None = None,
+    version: str | None = None,
 ) -> RunKey:
     """Queue a run of the DAG's newest ``version`` (or the one named) for ``logical_date``, default now.
 

@@ -32,6 +32,7 @@ def missed(run: RunView, views: Mapping[str, TaskView], over: bool, now: datetim
     if run.logical_date is None or run.queued_at is None:
         return ()
     return tuple(
-        name for name, at in deadlines(run.spec, run.logical_date, run.queued_at)
+        name
+        for name, at in deadlines(run.spec, run.logical_date, run.queued_at)
         if at <= now and name not in run.missed and not (over if name == RUN else views[name].finished)
     )

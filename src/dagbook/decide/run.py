@@ -19,7 +19,12 @@ from dagbook.states import FAILURES, RunState, TaskState
 _WAITING = (TaskState.UP_FOR_RETRY, TaskState.UP_FOR_RESCHEDULE)
 #: States from which something will happen without the scheduler's doing.
 _ALIVE = (
-    TaskState.SCHEDULED, TaskState.QUEUED, TaskState.RUNNING, TaskState.DEFERRED, TaskState.RESTARTING, *_WAITING,
+    TaskState.SCHEDULED,
+    TaskState.QUEUED,
+    TaskState.RUNNING,
+    TaskState.DEFERRED,
+    TaskState.RESTARTING,
+    *_WAITING,
 )
 
 
@@ -55,7 +60,12 @@ def decide_run(run: RunView, now: datetime, max_map_length: int) -> RunDecision:
         walk.visit(task)
     outcome, why = _outcome(run, walk)
     return RunDecision(
-        tuple(walk.moves), tuple(walk.expansions), walk.blocked, outcome, why, stalled=walk.stalled,
+        tuple(walk.moves),
+        tuple(walk.expansions),
+        walk.blocked,
+        outcome,
+        why,
+        stalled=walk.stalled,
         missed=deadlines.missed(run, walk.views, outcome is not None, now),
     )
 

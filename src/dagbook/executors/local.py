@@ -74,8 +74,9 @@ class LocalExecutor:
     At most ``warm_servers`` idle servers are kept.
     """
 
-    def __init__(self, service: TaskService, logs_folder: Path, slots: int, warm_servers: int,
-                 on_reports: Callable[[], None] = lambda: None):
+    def __init__(
+        self, service: TaskService, logs_folder: Path, slots: int, warm_servers: int, on_reports: Callable[[], None] = lambda: None
+    ):
         self._service, self._logs, self._slots, self._keep = service, logs_folder, slots, warm_servers
         self._on_reports = on_reports
         self._orders: deque[Callable[[], None]] = deque()

@@ -69,8 +69,11 @@ def start(version: str, dag_id: str, source: DagSource, *, single: bool = False)
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-m", "dagbook.worker.zygote", str(theirs.fileno())],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
-            env=user_code_environment(), start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            env=user_code_environment(),
+            start_new_session=True,
         )
     server = WarmServer(version, process, ours, single=single)
     load = Load(dag_id, version, source.text, source.path, msgspec.msgpack.encode(source.segments))

@@ -73,7 +73,8 @@ class Backfill:
         cells = "".join(
             f"<div title='{escape(r.run_id)}: {escape(r.state)}' style='border:1px solid {LOOKS.get(r.state, ('#8c959f', ''))[0]};"
             f"border-radius:4px;padding:2px 8px;color:{LOOKS.get(r.state, ('#8c959f', ''))[0]}'>"
-            f"{LOOKS.get(r.state, ('', '◌'))[1]} {r.logical_date:%Y-%m-%d}</div>" for r in d.runs
+            f"{LOOKS.get(r.state, ('', '◌'))[1]} {r.logical_date:%Y-%m-%d}</div>"
+            for r in d.runs
         )
         done = sum(n for s, n in d.counts.items() if s in ("success", "failed"))
         return (

@@ -23,6 +23,13 @@ def one(work: Work, dag_id: str, backfill: int) -> BackfillDetail:
 def _detail(work: Work, b: BackfillRow) -> BackfillDetail:
     state = "completed" if b.completed_at else "paused" if b.is_paused else "running"
     return BackfillDetail(
-        b.id, b.dag_id, b.from_date.date(), b.to_date.date(), b.max_active_runs, state, b.total,
-        reading.backfill_counts(work, b.id), [summary(r) for r in reading.runs_of_backfill(work, b.id)],
+        b.id,
+        b.dag_id,
+        b.from_date.date(),
+        b.to_date.date(),
+        b.max_active_runs,
+        state,
+        b.total,
+        reading.backfill_counts(work, b.id),
+        [summary(r) for r in reading.runs_of_backfill(work, b.id)],
     )

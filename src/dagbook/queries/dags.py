@@ -26,8 +26,16 @@ def listing(work: Work, search: str = "", limit: int = 1000) -> list[DagSummary]
 
 def _summary(d: DagListRow, recent: list[RunRow]) -> DagSummary:
     return DagSummary(
-        d.dag_id, d.is_paused, d.is_draft, d.schedule, None if d.is_paused else d.next_run_at, d.tags, d.author, d.description,
-        d.version, [summary(r) for r in recent],
+        d.dag_id,
+        d.is_paused,
+        d.is_draft,
+        d.schedule,
+        None if d.is_paused else d.next_run_at,
+        d.tags,
+        d.author,
+        d.description,
+        d.version,
+        [summary(r) for r in recent],
     )
 
 
@@ -49,13 +57,9 @@ def versions(work: Work, dag_id: str) -> list[VersionSummary]:
 
 
 def import_errors(work: Work) -> list[ImportErrorDetail]:
-    return [
-        ImportErrorDetail(f.path, f.error, f.error_line, f.parsed_at) for f in files.known(work).values() if f.error is not None
-    ]
+    return [ImportErrorDetail(f.path, f.error, f.error_line, f.parsed_at) for f in files.known(work).values() if f.error is not None]
 
 
 def status(work: Work, heartbeat_timeout: float) -> Status:
-    components = [
-        ComponentHealth(j.kind, j.age < heartbeat_timeout, j.age, j.hostname, j.pid) for j in jobs.living(work)
-    ]
+    components = [ComponentHealth(j.kind, j.age < heartbeat_timeout, j.age, j.hostname, j.pid) for j in jobs.living(work)]
     return Status(dagbook.__version__, f"PostgreSQL {reading.server_version(work)}", components)

@@ -21,8 +21,19 @@ from dagbook.wire.rest import InstanceDetail, LogChunk, RunDetail, RunEvent, Run
 _S = TaskState
 #: A mapped task is coloured by the first of these that any of its instances is in.
 URGENCY = (
-    _S.FAILED, _S.UPSTREAM_FAILED, _S.UP_FOR_RETRY, _S.RUNNING, _S.RESTARTING, _S.QUEUED, _S.SCHEDULED, _S.DEFERRED,
-    _S.UP_FOR_RESCHEDULE, _S.NONE, _S.SUCCESS, _S.SKIPPED, _S.REMOVED,
+    _S.FAILED,
+    _S.UPSTREAM_FAILED,
+    _S.UP_FOR_RETRY,
+    _S.RUNNING,
+    _S.RESTARTING,
+    _S.QUEUED,
+    _S.SCHEDULED,
+    _S.DEFERRED,
+    _S.UP_FOR_RESCHEDULE,
+    _S.NONE,
+    _S.SUCCESS,
+    _S.SKIPPED,
+    _S.REMOVED,
 )
 _TAIL = 4096
 
@@ -34,9 +45,7 @@ def summary(r: RunRow) -> RunSummary:
 
 
 def node(t: TaskSpec) -> TaskNode:
-    return TaskNode(
-        t.task_id, t.operator, list(t.upstream), t.mapped, t.trigger_rule, t.pool, t.retry.limit, t.origin, t.line, t.doc_md
-    )
+    return TaskNode(t.task_id, t.operator, list(t.upstream), t.mapped, t.trigger_rule, t.pool, t.retry.limit, t.origin, t.line, t.doc_md)
 
 
 def newest(work: Work, dag_id: str, limit: int) -> list[RunSummary]:
@@ -92,8 +101,13 @@ def _progress(t: TaskSpec, counts: list[StateCount]) -> TaskProgress:
     ended = max((c.ended for c in counts if c.ended), default=None)
     over = all(TaskState(c.state) in FINISHED for c in counts)
     return TaskProgress(
-        t.task_id, state, by_state, sum(by_state.values()) if t.mapped and not placeholder else None, started,
-        ended if over else None, max(c.try_number for c in counts),
+        t.task_id,
+        state,
+        by_state,
+        sum(by_state.values()) if t.mapped and not placeholder else None,
+        started,
+        ended if over else None,
+        max(c.try_number for c in counts),
         next((c.reason for s in URGENCY for c in counts if c.state == s and c.reason), None),
     )
 
@@ -111,19 +125,35 @@ def _located(work: Work, cache: Versions, dag_id: str, run_id: str, task_id: str
     return key.id, _task(cache.spec(work, key.version), task_id)
 
 
-def instances(
-    work: Work, cache: Versions, dag_id: str, run_id: str, task_id: str, offset: int, limit: int
-) -> list[InstanceDetail]:
+def instances(work: Work, cache: Versions, dag_id: str, run_id: str, task_id: str, offset: int, limit: int) -> list[InstanceDetail]:
     run, _ = _located(work, cache, dag_id, run_id, task_id)
     return [
-        InstanceDetail(i.task_id, i.map_index, i.label, TaskState(i.state), i.try_number, i.max_tries, i.start_date, i.end_date,
-                       i.hostname, i.pid, i.reason)
+        InstanceDetail(
+            i.task_id,
+            i.map_index,
+            i.label,
+            TaskState(i.state),
+            i.try_number,
+            i.max_tries,
+            i.start_date,
+            i.end_date,
+            i.hostname,
+            i.pid,
+            i.reason,
+        )
         for i in reading.instances(work, run, task_id, offset, limit)
     ]
 
 
 def log_chunk(
-    work: Work, cache: Versions, folder: Path, dag_id: str, run_id: str, task_id: str, map_index: int, try_number: int | None,
+    work: Work,
+    cache: Versions,
+    folder: Path,
+    dag_id: str,
+    run_id: str,
+    task_id: str,
+    map_index: int,
+    try_number: int | None,
     offset: int,
 ) -> LogChunk:
     """Of the newest try unless another is named."""
@@ -152,8 +182,13 @@ def xcom(work: Work, cache: Versions, dag_id: str, run_id: str, task_id: str, ma
         raise NotFound(f"task {task_id!r} of run {run_id!r} has no result {key!r}; {have}")
     plain = row.codec == "json"
     return XComValue(
-        row.key, row.map_index, row.codec, msgspec.Raw(row.value) if plain else None, None if plain else row.value,
-        len(row.value), row.preview,
+        row.key,
+        row.map_index,
+        row.codec,
+        msgspec.Raw(row.value) if plain else None,
+        None if plain else row.value,
+        len(row.value),
+        row.preview,
     )
 
 

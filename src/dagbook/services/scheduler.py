@@ -42,8 +42,7 @@ _LONGEST_CALL = 600.0
 class Scheduler:
     """One loop; several may run against one database at once."""
 
-    def __init__(self, store: Store, cache: Versions, executor: Executor, settings: Settings, listener: Listener,
-                 clock: Clock = utc_now):
+    def __init__(self, store: Store, cache: Versions, executor: Executor, settings: Settings, listener: Listener, clock: Clock = utc_now):
         self._store, self._versions, self._executor, self._settings = store, cache, executor, settings
         self._listener, self._clock = listener, clock
         self._job = 0
@@ -187,7 +186,8 @@ class Scheduler:
             for run in going:
                 self._conclude(work, run, specs[run.version], decisions[run.id])
         return bool(going), [r.id for r in claimed if r.state != RunState.RUNNING] + [
-            r.id for r in going if decisions[r.id].timed_out or r.restarting]
+            r.id for r in going if decisions[r.id].timed_out or r.restarting
+        ]
 
     def _conclude(self, work: Work, run: DueRun, spec: DagSpec, decision: RunDecision) -> None:
         """What a decision says of the run itself: its end, its deadlines, and who hears of them."""
@@ -246,13 +246,24 @@ class Scheduler:
 def _workload(q: Queued, specs: Mapping[str, DagSpec]) -> Workload:
     timeout = specs[q.version].task(q.task_id).execution_timeout
     return Workload(
-        key=TryKey(q.run, q.task_id, q.map_index, q.try_number), dag_id=q.dag_id, run_id=q.run_id, version=q.version,
-        queue=q.queue, log_path=logs.relative_path(q.dag_id, q.run_id, q.task_id, q.map_index, q.try_number),
+        key=TryKey(q.run, q.task_id, q.map_index, q.try_number),
+        dag_id=q.dag_id,
+        run_id=q.run_id,
+        version=q.version,
+        queue=q.queue,
+        log_path=logs.relative_path(q.dag_id, q.run_id, q.task_id, q.map_index, q.try_number),
         timeout=timeout.total_seconds() if timeout else None,
     )
 
 
 def _call(c: Call) -> Workload:
     path = logs.relative_path(c.dag_id, c.run_id, c.task_id or "dag", c.map_index, 0).removesuffix("0.log")
-    return Workload(key=c.key, dag_id=c.dag_id, run_id=c.run_id, version=c.version, queue="default",
-                    log_path=f"{path}callback-{c.kind}-{c.id}.log", timeout=_LONGEST_CALL)
+    return Workload(
+        key=c.key,
+        dag_id=c.dag_id,
+        run_id=c.run_id,
+        version=c.version,
+        queue="default",
+        log_path=f"{path}callback-{c.kind}-{c.id}.log",
+        timeout=_LONGEST_CALL,
+    )

@@ -65,7 +65,10 @@ class Supervisor:
                 out.truncate(0)
             return subprocess.Popen(
                 [sys.executable, "-m", "dagbook", self.kind, "--parent", str(os.getpid())],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
             )
 
     def stop(self) -> None:

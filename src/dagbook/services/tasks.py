@@ -134,9 +134,7 @@ class Tasks:
             case Skipped(reason):
                 return Ending(key, TaskState.SKIPPED, reason)
             case Failed(reason, retryable):
-                to, when = on_failure(
-                    task.retry, key.try_number, max_tries, self._clock(), retryable=retryable, jitter=self._draw()
-                )
+                to, when = on_failure(task.retry, key.try_number, max_tries, self._clock(), retryable=retryable, jitter=self._draw())
                 return Ending(key, to, reason, when)
 
     def lost(self, key: TryKey, reason: str) -> None:

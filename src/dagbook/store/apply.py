@@ -63,18 +63,31 @@ def moves(work: Work, decided: Sequence[Move]) -> int:
     if not decided:
         return 0
     rows = [(m, i) for m in decided for i in (m.indexes if m.indexes is not None else (None,))]
-    return work.conn.execute(_MOVE, {
-        "runs": [m.run for m, _ in rows], "task_ids": [m.task_id for m, _ in rows], "expects": [m.expect for m, _ in rows],
-        "goals": [m.to for m, _ in rows], "reasons": [plain.text(m.reason) for m, _ in rows],
-        "due_bys": [m.due_by for m, _ in rows], "map_indexes": [i for _, i in rows], "finished": [s.value for s in FINISHED],
-    }).rowcount
+    return work.conn.execute(
+        _MOVE,
+        {
+            "runs": [m.run for m, _ in rows],
+            "task_ids": [m.task_id for m, _ in rows],
+            "expects": [m.expect for m, _ in rows],
+            "goals": [m.to for m, _ in rows],
+            "reasons": [plain.text(m.reason) for m, _ in rows],
+            "due_bys": [m.due_by for m, _ in rows],
+            "map_indexes": [i for _, i in rows],
+            "finished": [s.value for s in FINISHED],
+        },
+    ).rowcount
 
 
 def expansions(work: Work, decided: Sequence[Expand]) -> int:
     """How many instances were made."""
     if not decided:
         return 0
-    return work.conn.execute(_EXPAND, {
-        "runs": [e.run for e in decided], "task_ids": [e.task_id for e in decided], "counts": [e.count for e in decided],
-        "goals": [e.to for e in decided],
-    }).rowcount
+    return work.conn.execute(
+        _EXPAND,
+        {
+            "runs": [e.run for e in decided],
+            "task_ids": [e.task_id for e in decided],
+            "counts": [e.count for e in decided],
+            "goals": [e.to for e in decided],
+        },
+    ).rowcount

@@ -46,9 +46,12 @@ class Call:
 def queue(work: Work, limit: int, job: int) -> list[Call]:
     """The oldest that wait are ``job``'s now."""
     rows = work.conn.execute(
-        text("UPDATE callback c SET state = 'queued', job_id = :job FROM dag_run r WHERE r.id = c.run AND c.id IN "
-             "(SELECT id FROM callback WHERE state = 'waiting' ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED) "
-             "RETURNING c.id, c.run, c.task_id, c.map_index, c.kind, r.dag_id, r.run_id, r.version"), {"job": job, "limit": limit},
+        text(
+            "UPDATE callback c SET state = 'queued', job_id = :job FROM dag_run r WHERE r.id = c.run AND c.id IN "
+            "(SELECT id FROM callback WHERE state = 'waiting' ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED) "
+            "RETURNING c.id, c.run, c.task_id, c.map_index, c.kind, r.dag_id, r.run_id, r.version"
+        ),
+        {"job": job, "limit": limit},
     )
     return sorted((Call(*r) for r in rows), key=lambda c: c.id)
 
@@ -60,9 +63,12 @@ def anything_owed(work: Work) -> bool:
 def claim(work: Work, key: TryKey) -> tuple[RunContext, Owed] | None:
     """queued → running; ``None`` when it is somebody else's."""
     row = work.conn.execute(
-        text("UPDATE callback c SET state = 'running' FROM dag_run r WHERE c.id = :id AND c.state = 'queued' AND r.id = c.run "
-             "RETURNING c.kind, c.task_id, c.map_index, c.try_number, c.reason, r.dag_id, r.run_id, r.run_type, r.logical_date, "
-             "r.data_interval_start, r.data_interval_end, r.params, r.conf"), {"id": -key.try_number},
+        text(
+            "UPDATE callback c SET state = 'running' FROM dag_run r WHERE c.id = :id AND c.state = 'queued' AND r.id = c.run "
+            "RETURNING c.kind, c.task_id, c.map_index, c.try_number, c.reason, r.dag_id, r.run_id, r.run_type, r.logical_date, "
+            "r.data_interval_start, r.data_interval_end, r.params, r.conf"
+        ),
+        {"id": -key.try_number},
     ).one_or_none()
     if row is None:
         return None
@@ -74,19 +80,26 @@ def claim(work: Work, key: TryKey) -> tuple[RunContext, Owed] | None:
 
 def end(work: Work, key: TryKey, error: str | None) -> bool:
     """It has been called; ``error``: what it raised."""
-    return work.conn.execute(
-        text("UPDATE callback SET state = :state, error = :error, ended_at = clock_timestamp(), job_id = NULL "
-             "WHERE id = :id AND state IN ('queued', 'running')"),
-        {"id": -key.try_number, "state": "failed" if error else "done", "error": plain.text(error)},
-    ).rowcount > 0
+    return (
+        work.conn.execute(
+            text(
+                "UPDATE callback SET state = :state, error = :error, ended_at = clock_timestamp(), job_id = NULL "
+                "WHERE id = :id AND state IN ('queued', 'running')"
+            ),
+            {"id": -key.try_number, "state": "failed" if error else "done", "error": plain.text(error)},
+        ).rowcount
+        > 0
+    )
 
 
 def lost(work: Work, ids: Sequence[int]) -> None:
     """Its process went before it was done: it is called again, a few times."""
     if ids:
         work.conn.execute(
-            text("UPDATE callback SET state = CASE WHEN lost_count < :most THEN 'waiting' ELSE 'failed' END, job_id = NULL, "
-                 "lost_count = lost_count + 1, error = 'its process was lost' WHERE id = ANY(:ids) AND state IN ('queued', 'running')"),
+            text(
+                "UPDATE callback SET state = CASE WHEN lost_count < :most THEN 'waiting' ELSE 'failed' END, job_id = NULL, "
+                "lost_count = lost_count + 1, error = 'its process was lost' WHERE id = ANY(:ids) AND state IN ('queued', 'running')"
+            ),
             {"ids": list(ids), "most": MOST_LOST},
         )
         work.due()
@@ -94,6 +107,11 @@ def lost(work: Work, ids: Sequence[int]) -> None:
 
 def give_up(work: Work, jobs: Sequence[int]) -> None:
     """Those of dead ``jobs``."""
-    lost(work, work.conn.execute(
-        text("SELECT id FROM callback WHERE job_id = ANY(:jobs) AND state IN ('queued', 'running')"), {"jobs": list(jobs)}
-    ).scalars().all())
+    lost(
+        work,
+        work.conn.execute(
+            text("SELECT id FROM callback WHERE job_id = ANY(:jobs) AND state IN ('queued', 'running')"), {"jobs": list(jobs)}
+        )
+        .scalars()
+        .all(),
+    )

@@ -52,11 +52,18 @@ def put(work: Work, events: Sequence[NewEvent]) -> list[int]:
     """Keep ``events`` and say so to the DAGs that wait for them; the events' numbers."""
     if not events:
         return []
-    row = work.conn.execute(_PUT, {
-        "uris": [plain.text(e.uri) for e in events], "extras": [plain.document(e.extra) for e in events],
-        "aliases": [plain.text(e.alias) for e in events], "runs": [e.run for e in events], "task_ids": [e.task_id for e in events],
-        "map_indexes": [e.map_index for e in events], "mark": ALIAS,
-    }).one()
+    row = work.conn.execute(
+        _PUT,
+        {
+            "uris": [plain.text(e.uri) for e in events],
+            "extras": [plain.document(e.extra) for e in events],
+            "aliases": [plain.text(e.alias) for e in events],
+            "runs": [e.run for e in events],
+            "task_ids": [e.task_id for e in events],
+            "map_indexes": [e.map_index for e in events],
+            "mark": ALIAS,
+        },
+    ).one()
     for dag_id in row.woken or ():
         work.dag_changed(dag_id)
         work.due()
@@ -75,8 +82,11 @@ def set_consumer(work: Work, dag_id: str, condition: DatasetCondition | None) ->
             args,
         )
         work.conn.execute(
-            text("INSERT INTO dataset (uri) SELECT n FROM unnest(CAST(:names AS text[])) n WHERE NOT starts_with(n, :mark) "
-                 "ON CONFLICT DO NOTHING"), {"names": names, "mark": ALIAS},
+            text(
+                "INSERT INTO dataset (uri) SELECT n FROM unnest(CAST(:names AS text[])) n WHERE NOT starts_with(n, :mark) "
+                "ON CONFLICT DO NOTHING"
+            ),
+            {"names": names, "mark": ALIAS},
         )
 
 
@@ -106,7 +116,8 @@ def waiting(work: Work, limit: int) -> list[Pending]:
             WHERE d.dag_id IN (SELECT dag_id FROM dataset_pending) AND p.names IS NOT NULL
               AND NOT d.is_paused AND d.is_active AND NOT d.is_draft AND o.n < d.max_active_runs
             ORDER BY p.first LIMIT :limit FOR UPDATE OF d SKIP LOCKED
-        """), {"limit": limit},
+        """),
+        {"limit": limit},
     )
     return [Pending(r.dag_id, r.version, frozenset(r.names), r.first, r.last, r.n, r.max_active_runs) for r in rows]
 
@@ -114,8 +125,11 @@ def waiting(work: Work, limit: int) -> list[Pending]:
 def use(work: Work, dag_id: str, run: int) -> None:
     """All of the DAG's unused events are ``run``'s now."""
     work.conn.execute(
-        text("WITH used AS (DELETE FROM dataset_pending WHERE dag_id = :d RETURNING event) "
-             "INSERT INTO run_event (run, event) SELECT DISTINCT CAST(:run AS bigint), event FROM used"), {"d": dag_id, "run": run},
+        text(
+            "WITH used AS (DELETE FROM dataset_pending WHERE dag_id = :d RETURNING event) "
+            "INSERT INTO run_event (run, event) SELECT DISTINCT CAST(:run AS bigint), event FROM used"
+        ),
+        {"d": dag_id, "run": run},
     )
 
 
@@ -163,10 +177,15 @@ class DatasetRow:
 
 
 def listing(work: Work, limit: int) -> list[DatasetRow]:
-    rows = list(work.conn.execute(
-        text("SELECT d.uri, count(e.id) AS n, max(e.created_at) AS last FROM dataset d LEFT JOIN dataset_event e ON e.uri = d.uri "
-             "GROUP BY d.uri ORDER BY d.uri LIMIT :n"), {"n": limit},
-    ))
+    rows = list(
+        work.conn.execute(
+            text(
+                "SELECT d.uri, count(e.id) AS n, max(e.created_at) AS last FROM dataset d LEFT JOIN dataset_event e ON e.uri = d.uri "
+                "GROUP BY d.uri ORDER BY d.uri LIMIT :n"
+            ),
+            {"n": limit},
+        )
+    )
     consumers: dict[str, list[str]] = defaultdict(list)
     pending: dict[str, list[str]] = defaultdict(list)
     uris = {"uris": [r.uri for r in rows]}

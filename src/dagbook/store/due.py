@@ -47,14 +47,23 @@ _LOCK = text("""
 
 def claim(work: Work, limit: int) -> list[DueRun]:
     """Take due runs; each is locked until this transaction ends, so no other scheduler judges it meanwhile."""
-    runs = sorted(set(work.conn.execute(
-        text("DELETE FROM run_due WHERE id IN (SELECT id FROM run_due WHERE at <= clock_timestamp() ORDER BY at "
-             "LIMIT :limit FOR UPDATE SKIP LOCKED) RETURNING run"), {"limit": limit},
-    ).scalars()))
+    runs = sorted(
+        set(
+            work.conn.execute(
+                text(
+                    "DELETE FROM run_due WHERE id IN (SELECT id FROM run_due WHERE at <= clock_timestamp() ORDER BY at "
+                    "LIMIT :limit FOR UPDATE SKIP LOCKED) RETURNING run"
+                ),
+                {"limit": limit},
+            ).scalars()
+        )
+    )
     if not runs:
         return []
-    locked = [DueRun(r.id, r.version, r.state, r.logical_date, r.queued_at, r.timeout_at, tuple(r.missed), r.is_stalled, r.restarting)
-              for r in work.conn.execute(_LOCK, {"runs": runs})]
+    locked = [
+        DueRun(r.id, r.version, r.state, r.logical_date, r.queued_at, r.timeout_at, tuple(r.missed), r.is_stalled, r.restarting)
+        for r in work.conn.execute(_LOCK, {"runs": runs})
+    ]
     missed = set(runs) - {r.id for r in locked}
     if missed:
         # Another scheduler holds them: what made them due again may be news to it.
@@ -68,16 +77,20 @@ def claim(work: Work, limit: int) -> list[DueRun]:
 def sweep(work: Work) -> int:
     """The safety net: every running run is due, whatever was or was not announced."""
     return work.conn.execute(
-        text("INSERT INTO run_due (run) SELECT id FROM dag_run r WHERE state = 'running' "
-             "AND NOT EXISTS (SELECT 1 FROM run_due d WHERE d.run = r.id AND d.at <= clock_timestamp())")
+        text(
+            "INSERT INTO run_due (run) SELECT id FROM dag_run r WHERE state = 'running' "
+            "AND NOT EXISTS (SELECT 1 FROM run_due d WHERE d.run = r.id AND d.at <= clock_timestamp())"
+        )
     ).rowcount
 
 
 def next_at(work: Work) -> datetime | None:
     """When the next thing is due by time alone: a retry, or a scheduled run."""
     found: datetime | None = work.conn.execute(
-        text("SELECT least((SELECT min(at) FROM run_due), (SELECT min(next_run_at) FROM dag "
-             "WHERE next_run_at IS NOT NULL AND NOT is_paused AND is_active))")
+        text(
+            "SELECT least((SELECT min(at) FROM run_due), (SELECT min(next_run_at) FROM dag "
+            "WHERE next_run_at IS NOT NULL AND NOT is_paused AND is_active))"
+        )
     ).scalar()
     return found
 

@@ -29,10 +29,12 @@ def known(work: Work) -> dict[str, FileRow]:
 
 def record(work: Work, path: str, mtime: float, digest: str, duration: float, error: str | None, line: int | None) -> None:
     work.conn.execute(
-        text("INSERT INTO dag_file (path, mtime, digest, duration, parsed_at, error, error_line) "
-             "VALUES (:path, :mtime, :digest, :duration, clock_timestamp(), :error, :line) "
-             "ON CONFLICT (path) DO UPDATE SET mtime = excluded.mtime, digest = excluded.digest, duration = excluded.duration, "
-             "parsed_at = excluded.parsed_at, error = excluded.error, error_line = excluded.error_line"),
+        text(
+            "INSERT INTO dag_file (path, mtime, digest, duration, parsed_at, error, error_line) "
+            "VALUES (:path, :mtime, :digest, :duration, clock_timestamp(), :error, :line) "
+            "ON CONFLICT (path) DO UPDATE SET mtime = excluded.mtime, digest = excluded.digest, duration = excluded.duration, "
+            "parsed_at = excluded.parsed_at, error = excluded.error, error_line = excluded.error_line"
+        ),
         {"path": path, "mtime": mtime, "digest": digest, "duration": duration, "error": plain.text(error), "line": line},
     )
 
@@ -40,8 +42,11 @@ def record(work: Work, path: str, mtime: float, digest: str, duration: float, er
 def touch(work: Work, mtimes: Mapping[str, float]) -> None:
     """Files whose content is what it was."""
     work.conn.execute(
-        text("UPDATE dag_file f SET mtime = w.mtime FROM unnest(CAST(:paths AS text[]), CAST(:mtimes AS float8[])) "
-             "AS w(path, mtime) WHERE f.path = w.path"), {"paths": list(mtimes), "mtimes": list(mtimes.values())},
+        text(
+            "UPDATE dag_file f SET mtime = w.mtime FROM unnest(CAST(:paths AS text[]), CAST(:mtimes AS float8[])) "
+            "AS w(path, mtime) WHERE f.path = w.path"
+        ),
+        {"paths": list(mtimes), "mtimes": list(mtimes.values())},
     )
 
 

@@ -31,10 +31,12 @@ def process_started(pid: int) -> int | None:
 
 def register(work: Work, kind: str) -> int:
     """This process as a job; its id."""
-    return int(work.conn.execute(
-        text("INSERT INTO job (kind, hostname, pid, pid_started, state) VALUES (:kind, :host, :pid, :started, 'running') RETURNING id"),
-        {"kind": kind, "host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid()) or 0},
-    ).scalar_one())
+    return int(
+        work.conn.execute(
+            text("INSERT INTO job (kind, hostname, pid, pid_started, state) VALUES (:kind, :host, :pid, :started, 'running') RETURNING id"),
+            {"kind": kind, "host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid()) or 0},
+        ).scalar_one()
+    )
 
 
 def beat(work: Work, job: int) -> bool:
@@ -53,8 +55,11 @@ def end(work: Work, job: int) -> None:
 def bury(work: Work, timeout: float) -> list[int]:
     """Declare dead what hasn't beaten for ``timeout`` seconds, or has visibly died on this host; adopt its work."""
     rows = work.conn.execute(
-        text("SELECT id, hostname, pid, pid_started, heartbeat_at < clock_timestamp() - make_interval(secs => :timeout) AS late "
-             "FROM job WHERE state = 'running' FOR UPDATE SKIP LOCKED"), {"timeout": timeout},
+        text(
+            "SELECT id, hostname, pid, pid_started, heartbeat_at < clock_timestamp() - make_interval(secs => :timeout) AS late "
+            "FROM job WHERE state = 'running' FOR UPDATE SKIP LOCKED"
+        ),
+        {"timeout": timeout},
     ).all()
     here = socket.gethostname()
     dead = [r.id for r in rows if r.late or (r.hostname == here and process_started(r.pid) != r.pid_started)]
@@ -77,17 +82,30 @@ _LOSE = text("""
 
 
 def _give_up(work: Work, jobs: Sequence[int], reason: str) -> None:
-    unqueued = work.conn.execute(
-        text("UPDATE task_instance SET state = 'scheduled', job_id = NULL WHERE job_id = ANY(:jobs) AND state = 'queued' RETURNING run"),
-        {"jobs": list(jobs)},
-    ).scalars().all()
+    unqueued = (
+        work.conn.execute(
+            text(
+                "UPDATE task_instance SET state = 'scheduled', job_id = NULL WHERE job_id = ANY(:jobs) AND state = 'queued' RETURNING run"
+            ),
+            {"jobs": list(jobs)},
+        )
+        .scalars()
+        .all()
+    )
     lost = work.conn.execute(_LOSE, {"jobs": list(jobs), "most": MOST_LOST, "reason": f"lost: {reason} while it ran"}).all()
     write_history(work, [TryKey(*r) for r in lost])
     callbacks.give_up(work, jobs)
-    cleared = work.conn.execute(
-        text("UPDATE task_instance SET state = 'none', job_id = NULL, reason = NULL WHERE job_id = ANY(:jobs) AND state = 'restarting' "
-             "RETURNING run"), {"jobs": list(jobs)},
-    ).scalars().all()
+    cleared = (
+        work.conn.execute(
+            text(
+                "UPDATE task_instance SET state = 'none', job_id = NULL, reason = NULL WHERE job_id = ANY(:jobs) AND state = 'restarting' "
+                "RETURNING run"
+            ),
+            {"jobs": list(jobs)},
+        )
+        .scalars()
+        .all()
+    )
     work.conn.execute(text("UPDATE trigger SET job_id = NULL WHERE job_id = ANY(:jobs)"), {"jobs": list(jobs)})
     runs = sorted({*unqueued, *cleared, *(r.run for r in lost)})
     due.put(work, runs)
@@ -102,8 +120,11 @@ def stale(work: Work, job: int, keys: Sequence[TryKey]) -> list[TryKey]:
     current = {
         (r.run, r.task_id, r.map_index, r.try_number)
         for r in work.conn.execute(
-            text("SELECT run, task_id, map_index, try_number + CASE WHEN state = 'queued' AND next_method IS NULL THEN 1 ELSE 0 END "
-                 "AS try_number FROM task_instance WHERE job_id = :job AND state IN ('queued', 'running')"), {"job": job},
+            text(
+                "SELECT run, task_id, map_index, try_number + CASE WHEN state = 'queued' AND next_method IS NULL THEN 1 ELSE 0 END "
+                "AS try_number FROM task_instance WHERE job_id = :job AND state IN ('queued', 'running')"
+            ),
+            {"job": job},
         )
     }
     # A callback's process ends by itself.
@@ -122,10 +143,12 @@ class JobRow:
 
 
 def living(work: Work) -> list[JobRow]:
-    rows = work.conn.execute(text(
-        "SELECT kind, hostname, pid, state, started_at, extract(epoch FROM clock_timestamp() - heartbeat_at)::float AS age "
-        "FROM job WHERE state = 'running' ORDER BY kind, id"
-    ))
+    rows = work.conn.execute(
+        text(
+            "SELECT kind, hostname, pid, state, started_at, extract(epoch FROM clock_timestamp() - heartbeat_at)::float AS age "
+            "FROM job WHERE state = 'running' ORDER BY kind, id"
+        )
+    )
     return [JobRow(*r) for r in rows]
 
 

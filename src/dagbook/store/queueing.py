@@ -85,10 +85,11 @@ def capacity(work: Work, room: int) -> tuple[Capacity, Full]:
         taken[r.dag_id] = taken.get(r.dag_id, 0) + r.n
     for r in work.conn.execute(_DEFERRED):
         pools[r.pool] -= r.slots
-    limits = work.conn.execute(text(
-        "SELECT dag_id, max_active_tasks FROM dag WHERE dag_id IN "
-        "(SELECT DISTINCT dag_id FROM task_instance WHERE state = 'scheduled')"
-    ))
+    limits = work.conn.execute(
+        text(
+            "SELECT dag_id, max_active_tasks FROM dag WHERE dag_id IN (SELECT DISTINCT dag_id FROM task_instance WHERE state = 'scheduled')"
+        )
+    )
     free = {r.dag_id: r.max_active_tasks - taken.get(r.dag_id, 0) for r in limits}
     in_dag, in_run, full = _limited(work)
     return Capacity(pools, sizes, free, room, in_dag, in_run), full
@@ -110,24 +111,33 @@ def _limited(work: Work) -> tuple[dict[tuple[str, str], int], dict[tuple[int, st
 
 
 def candidates(work: Work, free: Capacity, full: Full, look_ahead: int) -> list[Candidate]:
-    rows = work.conn.execute(_CANDIDATES, {
-        "full_dags": [d for d, n in free.dags.items() if n <= 0], "look_ahead": look_ahead,
-        "d": [d for d, _ in full.in_dag], "t": [t for _, t in full.in_dag],
-        "r": [r for r, _ in full.in_run], "u": [t for _, t in full.in_run],
-    })
-    return [
-        Candidate(TaskKey(r.run, r.task_id, r.map_index), r.dag_id, r.pool, r.pool_slots, r.most_per_dag, r.most_per_run) for r in rows
-    ]
+    rows = work.conn.execute(
+        _CANDIDATES,
+        {
+            "full_dags": [d for d, n in free.dags.items() if n <= 0],
+            "look_ahead": look_ahead,
+            "d": [d for d, _ in full.in_dag],
+            "t": [t for _, t in full.in_dag],
+            "r": [r for r, _ in full.in_run],
+            "u": [t for _, t in full.in_run],
+        },
+    )
+    return [Candidate(TaskKey(r.run, r.task_id, r.map_index), r.dag_id, r.pool, r.pool_slots, r.most_per_dag, r.most_per_run) for r in rows]
 
 
 def queue(work: Work, keys: Sequence[TaskKey], job: int) -> list[Queued]:
     """Those of ``keys`` that were still scheduled are ``job``'s now, in the given order."""
     if not keys:
         return []
-    rows = work.conn.execute(_QUEUE, {
-        "runs": [k.run for k in keys], "task_ids": [k.task_id for k in keys], "map_indexes": [k.map_index for k in keys],
-        "job": job,
-    })
+    rows = work.conn.execute(
+        _QUEUE,
+        {
+            "runs": [k.run for k in keys],
+            "task_ids": [k.task_id for k in keys],
+            "map_indexes": [k.map_index for k in keys],
+            "job": job,
+        },
+    )
     place = {(k.run, k.task_id, k.map_index): i for i, k in enumerate(keys)}
     queued = sorted((Queued(*r) for r in rows), key=lambda q: place[q.run, q.task_id, q.map_index])
     for q in queued:
@@ -140,21 +150,29 @@ def say(work: Work, reasons: Mapping[TaskKey, str]) -> None:
     if not reasons:
         return
     work.conn.execute(
-        text("UPDATE task_instance ti SET reason = w.reason FROM unnest(CAST(:runs AS bigint[]), CAST(:task_ids AS text[]), "
-             "CAST(:map_indexes AS int[]), CAST(:reasons AS text[])) AS w(run, task_id, map_index, reason) "
-             "WHERE ti.run = w.run AND ti.task_id = w.task_id AND ti.map_index = w.map_index AND ti.state = 'scheduled' "
-             "AND ti.reason IS DISTINCT FROM w.reason"),
-        {"runs": [k.run for k in reasons], "task_ids": [k.task_id for k in reasons],
-         "map_indexes": [k.map_index for k in reasons], "reasons": [plain.text(r) for r in reasons.values()]},
+        text(
+            "UPDATE task_instance ti SET reason = w.reason FROM unnest(CAST(:runs AS bigint[]), CAST(:task_ids AS text[]), "
+            "CAST(:map_indexes AS int[]), CAST(:reasons AS text[])) AS w(run, task_id, map_index, reason) "
+            "WHERE ti.run = w.run AND ti.task_id = w.task_id AND ti.map_index = w.map_index AND ti.state = 'scheduled' "
+            "AND ti.reason IS DISTINCT FROM w.reason"
+        ),
+        {
+            "runs": [k.run for k in reasons],
+            "task_ids": [k.task_id for k in reasons],
+            "map_indexes": [k.map_index for k in reasons],
+            "reasons": [plain.text(r) for r in reasons.values()],
+        },
     )
 
 
 def waiting_elsewhere(work: Work) -> dict[TaskKey, str]:
     """Scheduled instances whose pool doesn't exist, with the reason to show."""
-    rows = work.conn.execute(text(
-        "SELECT run, task_id, map_index, pool FROM task_instance WHERE state = 'scheduled' "
-        "AND pool NOT IN (SELECT name FROM pool) AND reason IS NULL LIMIT 1000"
-    ))
+    rows = work.conn.execute(
+        text(
+            "SELECT run, task_id, map_index, pool FROM task_instance WHERE state = 'scheduled' "
+            "AND pool NOT IN (SELECT name FROM pool) AND reason IS NULL LIMIT 1000"
+        )
+    )
     return {TaskKey(r.run, r.task_id, r.map_index): f"pool {r.pool!r} doesn't exist" for r in rows}
 
 

@@ -38,8 +38,10 @@ def run(work: Work, run_id: int) -> RunRow | None:
 def newest_runs(work: Work, dag_ids: Sequence[str], limit: int) -> list[RunRow]:
     """The newest ``limit`` of each DAG."""
     rows = work.conn.execute(
-        text(f"SELECT {_RUN} FROM unnest(CAST(:dags AS text[])) AS w(dag_id), LATERAL (SELECT * FROM dag_run r "
-             "WHERE r.dag_id = w.dag_id ORDER BY r.logical_date DESC, r.id DESC LIMIT :n) r"),
+        text(
+            f"SELECT {_RUN} FROM unnest(CAST(:dags AS text[])) AS w(dag_id), LATERAL (SELECT * FROM dag_run r "
+            "WHERE r.dag_id = w.dag_id ORDER BY r.logical_date DESC, r.id DESC LIMIT :n) r"
+        ),
         {"dags": list(dag_ids), "n": limit},
     )
     return [RunRow(*r) for r in rows]
@@ -53,9 +55,7 @@ def runs_of_backfill(work: Work, backfill: int, limit: int = 1000) -> list[RunRo
 
 
 def backfill_counts(work: Work, backfill: int) -> dict[str, int]:
-    rows = work.conn.execute(
-        text("SELECT state, count(*) AS n FROM dag_run WHERE backfill_id = :b GROUP BY state"), {"b": backfill}
-    )
+    rows = work.conn.execute(text("SELECT state, count(*) AS n FROM dag_run WHERE backfill_id = :b GROUP BY state"), {"b": backfill})
     return {r.state: r.n for r in rows}
 
 
@@ -79,9 +79,12 @@ _DAG = "dag_id, is_paused, is_draft, schedule, next_run_at, tags, author, descri
 def dags(work: Work, search: str, limit: int) -> list[DagListRow]:
     """Active DAGs whose id, tag or description holds ``search``; plain text, no wildcards."""
     rows = work.conn.execute(
-        text(f"SELECT {_DAG} FROM dag WHERE is_active AND (:s = '' OR strpos(lower(dag_id), :s) > 0 "
-             "OR strpos(lower(coalesce(description, '')), :s) > 0 OR EXISTS (SELECT 1 FROM unnest(tags) t WHERE lower(t) = :s)) "
-             "ORDER BY dag_id LIMIT :n"), {"s": search.lower(), "n": limit},
+        text(
+            f"SELECT {_DAG} FROM dag WHERE is_active AND (:s = '' OR strpos(lower(dag_id), :s) > 0 "
+            "OR strpos(lower(coalesce(description, '')), :s) > 0 OR EXISTS (SELECT 1 FROM unnest(tags) t WHERE lower(t) = :s)) "
+            "ORDER BY dag_id LIMIT :n"
+        ),
+        {"s": search.lower(), "n": limit},
     )
     return [DagListRow(*r) for r in rows]
 
@@ -104,8 +107,11 @@ class StateCount:
 
 def progress(work: Work, run: int) -> list[StateCount]:
     rows = work.conn.execute(
-        text("SELECT task_id, state, count(*) AS n, min(map_index), min(start_date), max(end_date), max(try_number), max(reason) "
-             "FROM task_instance WHERE run = :run GROUP BY task_id, state"), {"run": run},
+        text(
+            "SELECT task_id, state, count(*) AS n, min(map_index), min(start_date), max(end_date), max(try_number), max(reason) "
+            "FROM task_instance WHERE run = :run GROUP BY task_id, state"
+        ),
+        {"run": run},
     )
     return [StateCount(*r) for r in rows]
 
@@ -156,9 +162,12 @@ def instance(work: Work, run: int, task_id: str, map_index: int) -> InstanceRow:
 def most_telling(work: Work, run: int) -> InstanceRow | None:
     """Whose log people want to see: what failed last, else what runs, else what ended last."""
     row = work.conn.execute(
-        text(f"SELECT {_INSTANCE} FROM task_instance WHERE run = :run AND start_date IS NOT NULL ORDER BY "
-             "CASE WHEN state IN ('failed', 'up_for_retry') THEN 0 WHEN state = 'running' THEN 1 ELSE 2 END, "
-             "coalesce(end_date, start_date) DESC, map_index LIMIT 1"), {"run": run},
+        text(
+            f"SELECT {_INSTANCE} FROM task_instance WHERE run = :run AND start_date IS NOT NULL ORDER BY "
+            "CASE WHEN state IN ('failed', 'up_for_retry') THEN 0 WHEN state = 'running' THEN 1 ELSE 2 END, "
+            "coalesce(end_date, start_date) DESC, map_index LIMIT 1"
+        ),
+        {"run": run},
     ).one_or_none()
     return InstanceRow(*row) if row else None
 
@@ -181,10 +190,12 @@ def xcom(work: Work, run: int, task_id: str, map_index: int, key: str) -> XComRo
 
 
 def xcom_keys(work: Work, run: int, task_id: str, map_index: int) -> list[str]:
-    return list(work.conn.execute(
-        text("SELECT key FROM xcom WHERE run = :r AND task_id = :t AND map_index = :m ORDER BY key LIMIT 100"),
-        {"r": run, "t": task_id, "m": map_index},
-    ).scalars())
+    return list(
+        work.conn.execute(
+            text("SELECT key FROM xcom WHERE run = :r AND task_id = :t AND map_index = :m ORDER BY key LIMIT 100"),
+            {"r": run, "t": task_id, "m": map_index},
+        ).scalars()
+    )
 
 
 def versions(work: Work, dag_id: str, limit: int = 100) -> list[tuple[str, int, datetime]]:

@@ -21,8 +21,10 @@ _MATCH = "ti.run = w.run AND ti.task_id = w.task_id AND ti.map_index = w.map_ind
 
 def _key_arrays(keys: Sequence[TryKey]) -> dict[str, Any]:
     return {
-        "runs": [k.run for k in keys], "task_ids": [k.task_id for k in keys],
-        "map_indexes": [k.map_index for k in keys], "tries": [k.try_number for k in keys],
+        "runs": [k.run for k in keys],
+        "task_ids": [k.task_id for k in keys],
+        "map_indexes": [k.map_index for k in keys],
+        "tries": [k.try_number for k in keys],
     }
 
 
@@ -57,15 +59,26 @@ def claim(work: Work, claims: Sequence[tuple[TryKey, Claim]]) -> dict[TryKey, Gr
     if not claims:
         return {}
     tries = {(k.run, k.task_id, k.map_index): k for k, _ in claims}
-    rows = work.conn.execute(_CLAIM, {
-        **_key_arrays([k for k, _ in claims]), "hostnames": [plain.text(c.hostname) for _, c in claims],
-        "pids": [c.pid for _, c in claims],
-    })
+    rows = work.conn.execute(
+        _CLAIM,
+        {
+            **_key_arrays([k for k, _ in claims]),
+            "hostnames": [plain.text(c.hostname) for _, c in claims],
+            "pids": [c.pid for _, c in claims],
+        },
+    )
     granted, again = {}, []
     for r in rows:
         work.run_changed(r.run)
         context = RunContext(
-            r.dag_id, r.run_id, r.run_type, r.logical_date, r.data_interval_start, r.data_interval_end, r.params, r.conf,
+            r.dag_id,
+            r.run_id,
+            r.run_type,
+            r.logical_date,
+            r.data_interval_start,
+            r.data_interval_end,
+            r.params,
+            r.conf,
             r.max_tries,
         )
         key = tries[r.run, r.task_id, r.map_index]
@@ -143,11 +156,20 @@ def end(work: Work, endings: Sequence[Ending]) -> set[TryKey]:
     arrays = _key_arrays([e.key for e in ordered])
     goals = [e.to.value for e in ordered]
     keys = {(e.key.run, e.key.task_id, e.key.map_index): e.key for e in ordered}
-    moved = {keys[r.run, r.task_id, r.map_index] for r in work.conn.execute(_END, {
-        **arrays, "goals": goals, "reasons": [plain.text(e.reason) for e in ordered],
-        "not_befores": [e.not_before for e in ordered], "labels": [plain.text(e.label, 200) for e in ordered],
-        "untakens": [None if e.untaken is None else "\n".join(e.untaken) for e in ordered],
-    })}
+    moved = {
+        keys[r.run, r.task_id, r.map_index]
+        for r in work.conn.execute(
+            _END,
+            {
+                **arrays,
+                "goals": goals,
+                "reasons": [plain.text(e.reason) for e in ordered],
+                "not_befores": [e.not_before for e in ordered],
+                "labels": [plain.text(e.label, 200) for e in ordered],
+                "untakens": [None if e.untaken is None else "\n".join(e.untaken) for e in ordered],
+            },
+        )
+    }
     if moved:
         put_values(work, [(e.key, RETURN_VALUE, e.result) for e in ordered if e.result is not None and e.key in moved])
         write_history(work, [e.key for e in ordered if e.key in moved])
@@ -182,45 +204,62 @@ _PUT_VALUES = text(f"""
 
 def put_values(work: Work, values: Sequence[tuple[TryKey, str, Value]]) -> None:
     if values:
-        work.conn.execute(_PUT_VALUES, {
-            **_key_arrays([k for k, _, _ in values]), "keys": [plain.text(name) for _, name, _ in values],
-            "codecs": [v.codec for _, _, v in values], "values": [v.data for _, _, v in values],
-            "lengths": [v.length for _, _, v in values], "previews": [plain.document(v.preview) for _, _, v in values],
-            "lengths_in": [plain.document(v.lengths) if v.lengths else None for _, _, v in values],
-        })
+        work.conn.execute(
+            _PUT_VALUES,
+            {
+                **_key_arrays([k for k, _, _ in values]),
+                "keys": [plain.text(name) for _, name, _ in values],
+                "codecs": [v.codec for _, _, v in values],
+                "values": [v.data for _, _, v in values],
+                "lengths": [v.length for _, _, v in values],
+                "previews": [plain.document(v.preview) for _, _, v in values],
+                "lengths_in": [plain.document(v.lengths) if v.lengths else None for _, _, v in values],
+            },
+        )
 
 
 def is_current(work: Work, key: TryKey) -> bool:
     """Held until this transaction ends."""
-    return work.conn.execute(
-        text("SELECT 1 FROM task_instance WHERE run = :run AND task_id = :t AND map_index = :m AND try_number = :n "
-             "AND state = 'running' FOR SHARE"),
-        {"run": key.run, "t": key.task_id, "m": key.map_index, "n": key.try_number},
-    ).one_or_none() is not None
+    return (
+        work.conn.execute(
+            text(
+                "SELECT 1 FROM task_instance WHERE run = :run AND task_id = :t AND map_index = :m AND try_number = :n "
+                "AND state = 'running' FOR SHARE"
+            ),
+            {"run": key.run, "t": key.task_id, "m": key.map_index, "n": key.try_number},
+        ).one_or_none()
+        is not None
+    )
 
 
 def values(work: Work, run: int, task_id: str, key: str, map_indexes: Sequence[int] | None) -> list[tuple[int, Value]]:
     """Values that exist, by map index; ``None`` asks for all."""
     rows = work.conn.execute(
-        text("SELECT map_index, codec, value, length, preview FROM xcom WHERE run = :run AND task_id = :t AND key = :k "
-             "AND (CAST(:m AS int[]) IS NULL OR map_index = ANY(:m)) ORDER BY map_index"),
+        text(
+            "SELECT map_index, codec, value, length, preview FROM xcom WHERE run = :run AND task_id = :t AND key = :k "
+            "AND (CAST(:m AS int[]) IS NULL OR map_index = ANY(:m)) ORDER BY map_index"
+        ),
         {"run": run, "t": task_id, "k": key, "m": None if map_indexes is None else list(map_indexes)},
     )
     return [(r.map_index, Value(r.codec, bytes(r.value), r.length, r.preview)) for r in rows]
 
 
 def indexes(work: Work, run: int, task_id: str, key: str) -> list[int]:
-    return list(work.conn.execute(
-        text("SELECT map_index FROM xcom WHERE run = :run AND task_id = :t AND key = :k ORDER BY map_index"),
-        {"run": run, "t": task_id, "k": key},
-    ).scalars())
+    return list(
+        work.conn.execute(
+            text("SELECT map_index FROM xcom WHERE run = :run AND task_id = :t AND key = :k ORDER BY map_index"),
+            {"run": run, "t": task_id, "k": key},
+        ).scalars()
+    )
 
 
 def unqueue(work: Work, key: TryKey) -> bool:
     """queued → scheduled: the hand-over failed, nobody has claimed it."""
     row = work.conn.execute(
-        text("UPDATE task_instance SET state = 'scheduled', job_id = NULL WHERE run = :run AND task_id = :t AND map_index = :m "
-             "AND state = 'queued' AND try_number = :n - CASE WHEN next_method IS NULL THEN 1 ELSE 0 END RETURNING run"),
+        text(
+            "UPDATE task_instance SET state = 'scheduled', job_id = NULL WHERE run = :run AND task_id = :t AND map_index = :m "
+            "AND state = 'queued' AND try_number = :n - CASE WHEN next_method IS NULL THEN 1 ELSE 0 END RETURNING run"
+        ),
         {"run": key.run, "t": key.task_id, "m": key.map_index, "n": key.try_number},
     ).one_or_none()
     if row is not None:
@@ -232,8 +271,10 @@ def unqueue(work: Work, key: TryKey) -> bool:
 def refuse(work: Work, key: TryKey, reason: str) -> bool:
     """queued → failed: it can never start."""
     row = work.conn.execute(
-        text("UPDATE task_instance SET state = 'failed', reason = :reason, try_number = :n, start_date = clock_timestamp(), "
-             "end_date = clock_timestamp() WHERE run = :run AND task_id = :t AND map_index = :m AND state = 'queued' RETURNING run"),
+        text(
+            "UPDATE task_instance SET state = 'failed', reason = :reason, try_number = :n, start_date = clock_timestamp(), "
+            "end_date = clock_timestamp() WHERE run = :run AND task_id = :t AND map_index = :m AND state = 'queued' RETURNING run"
+        ),
         {"run": key.run, "t": key.task_id, "m": key.map_index, "n": key.try_number, "reason": plain.text(reason)},
     ).one_or_none()
     if row is not None:
@@ -247,11 +288,14 @@ def stopped(work: Work, keys: Sequence[TryKey]) -> None:
     """restarting → none: the process of a cleared try has ended, whatever it said last."""
     if not keys:
         return
-    rows = work.conn.execute(text(f"""
+    rows = work.conn.execute(
+        text(f"""
         UPDATE task_instance ti SET state = 'none', job_id = NULL, reason = NULL, next_method = NULL, next_event = NULL
         FROM {_KEYS}) AS w(run, task_id, map_index, try) WHERE {_MATCH} AND ti.state = 'restarting' AND ti.try_number = w.try
         RETURNING ti.run
-    """), _key_arrays(keys)).scalars()
+    """),
+        _key_arrays(keys),
+    ).scalars()
     runs = sorted(set(rows))
     due.put(work, runs)
     for run in runs:
@@ -261,8 +305,10 @@ def stopped(work: Work, keys: Sequence[TryKey]) -> None:
 def reschedule(work: Work, key: TryKey, at: datetime) -> bool:
     """running → up_for_reschedule: the same try goes on, from the start of its function, at ``at``."""
     row = work.conn.execute(
-        text("UPDATE task_instance SET state = 'up_for_reschedule', not_before = :at, next_method = 'execute', next_event = NULL, "
-             "job_id = NULL WHERE run = :run AND task_id = :t AND map_index = :m AND state = 'running' AND try_number = :n RETURNING run"),
+        text(
+            "UPDATE task_instance SET state = 'up_for_reschedule', not_before = :at, next_method = 'execute', next_event = NULL, "
+            "job_id = NULL WHERE run = :run AND task_id = :t AND map_index = :m AND state = 'running' AND try_number = :n RETURNING run"
+        ),
         {"run": key.run, "t": key.task_id, "m": key.map_index, "n": key.try_number, "at": at},
     ).one_or_none()
     if row is not None:
@@ -285,7 +331,10 @@ def facts(work: Work, keys: Sequence[TryKey]) -> dict[TryKey, TryFacts]:
     if not keys:
         return {}
     rows = work.conn.execute(
-        text(f"SELECT ti.run, ti.task_id, ti.map_index, w.try, r.version, ti.max_tries FROM task_instance ti "
-             f"JOIN {_KEYS}) AS w(run, task_id, map_index, try) ON {_MATCH} JOIN dag_run r ON r.id = ti.run"), _key_arrays(keys)
+        text(
+            f"SELECT ti.run, ti.task_id, ti.map_index, w.try, r.version, ti.max_tries FROM task_instance ti "
+            f"JOIN {_KEYS}) AS w(run, task_id, map_index, try) ON {_MATCH} JOIN dag_run r ON r.id = ti.run"
+        ),
+        _key_arrays(keys),
     )
     return {TryKey(r.run, r.task_id, r.map_index, r[3]): TryFacts(r.version, r.max_tries) for r in rows}

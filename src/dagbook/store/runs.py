@@ -50,17 +50,31 @@ _INSERT_RUNS = text("""
 
 
 def insert(
-    work: Work, runs: Sequence[NewRun], conf: dict[str, Any] | None = None, params: dict[str, Any] | None = None,
+    work: Work,
+    runs: Sequence[NewRun],
+    conf: dict[str, Any] | None = None,
+    params: dict[str, Any] | None = None,
     backfill_id: int | None = None,
 ) -> list[int]:
     """Queue ``runs``; those whose run id, or scheduled date, is taken are left out of the answer."""
-    made = list(work.conn.execute(_INSERT_RUNS, {
-        "dag_ids": [r.dag_id for r in runs], "run_ids": [r.run_id for r in runs], "versions": [r.version for r in runs],
-        "run_types": [r.run_type.value for r in runs], "logical_dates": [r.logical_date for r in runs],
-        "starts": [r.interval.start for r in runs], "ends": [r.interval.end for r in runs],
-        "sort_keys": [r.sort_key for r in runs], "backfill_id": backfill_id,
-        "conf": plain.document(conf or {}), "params": plain.document(params or {}),
-    }).scalars())
+    made = list(
+        work.conn.execute(
+            _INSERT_RUNS,
+            {
+                "dag_ids": [r.dag_id for r in runs],
+                "run_ids": [r.run_id for r in runs],
+                "versions": [r.version for r in runs],
+                "run_types": [r.run_type.value for r in runs],
+                "logical_dates": [r.logical_date for r in runs],
+                "starts": [r.interval.start for r in runs],
+                "ends": [r.interval.end for r in runs],
+                "sort_keys": [r.sort_key for r in runs],
+                "backfill_id": backfill_id,
+                "conf": plain.document(conf or {}),
+                "params": plain.document(params or {}),
+            },
+        ).scalars()
+    )
     for run in runs:
         work.dag_changed(run.dag_id)
     work.due()
@@ -100,9 +114,7 @@ def start_waiting(work: Work, versions: Versions, max_map_length: int) -> list[i
     return [r.id for r in started]
 
 
-def _set_alarms(
-    work: Work, run: int, spec: DagSpec, started: datetime, logical_date: datetime, queued_at: datetime
-) -> None:
+def _set_alarms(work: Work, run: int, spec: DagSpec, started: datetime, logical_date: datetime, queued_at: datetime) -> None:
     """It is looked at when its time-out or a deadline comes, whatever else happens."""
     at = [at for _, at in deadlines(spec, logical_date, queued_at)]
     if spec.dagrun_timeout is not None:
@@ -132,15 +144,26 @@ _INSERT_INSTANCES = text("""
 
 def _create_instances(work: Work, run: int, dag_id: str, logical_date: datetime, spec: DagSpec, max_map_length: int) -> None:
     ranges = [_map_range(t, max_map_length) for t in spec.tasks]
-    work.conn.execute(_INSERT_INSTANCES, {
-        "run": run, "dag_id": dag_id, "logical_date": logical_date,
-        "task_ids": [t.task_id for t in spec.tasks], "first": [r[0] for r in ranges], "last": [r[1] for r in ranges],
-        "max_tries": [t.retry.limit + 1 for t in spec.tasks], "operators": [t.operator for t in spec.tasks],
-        "pools": [t.pool for t in spec.tasks], "slots": [t.pool_slots for t in spec.tasks],
-        "weights": [t.priority_weight for t in spec.tasks], "queues": [t.queue for t in spec.tasks],
-        "most_per_dag": [t.max_active_tis_per_dag for t in spec.tasks], "most_per_run": [t.max_active_tis_per_dagrun for t in spec.tasks],
-        "callbacks": [",".join(t.callbacks) or None for t in spec.tasks],
-    })
+    work.conn.execute(
+        _INSERT_INSTANCES,
+        {
+            "run": run,
+            "dag_id": dag_id,
+            "logical_date": logical_date,
+            "task_ids": [t.task_id for t in spec.tasks],
+            "first": [r[0] for r in ranges],
+            "last": [r[1] for r in ranges],
+            "max_tries": [t.retry.limit + 1 for t in spec.tasks],
+            "operators": [t.operator for t in spec.tasks],
+            "pools": [t.pool for t in spec.tasks],
+            "slots": [t.pool_slots for t in spec.tasks],
+            "weights": [t.priority_weight for t in spec.tasks],
+            "queues": [t.queue for t in spec.tasks],
+            "most_per_dag": [t.max_active_tis_per_dag for t in spec.tasks],
+            "most_per_run": [t.max_active_tis_per_dagrun for t in spec.tasks],
+            "callbacks": [",".join(t.callbacks) or None for t in spec.tasks],
+        },
+    )
 
 
 def _map_range(task: TaskSpec, max_map_length: int) -> tuple[int, int]:
@@ -155,16 +178,20 @@ def _map_range(task: TaskSpec, max_map_length: int) -> tuple[int, int]:
 def finish(work: Work, run: int, state: str, reason: str | None) -> bool:
     """running → ``state``; false when it is no longer running."""
     row = work.conn.execute(
-        text("UPDATE dag_run SET state = :state, reason = :reason, end_date = clock_timestamp() "
-             "WHERE id = :run AND state = 'running' RETURNING dag_id, backfill_id"),
+        text(
+            "UPDATE dag_run SET state = :state, reason = :reason, end_date = clock_timestamp() "
+            "WHERE id = :run AND state = 'running' RETURNING dag_id, backfill_id"
+        ),
         {"run": run, "state": state, "reason": plain.text(reason)},
     ).one_or_none()
     if row is None:
         return False
     if row.backfill_id is not None:
         work.conn.execute(
-            text("UPDATE backfill SET completed_at = now() WHERE id = :b AND completed_at IS NULL AND NOT EXISTS "
-                 "(SELECT 1 FROM dag_run WHERE backfill_id = :b AND state IN ('queued', 'running'))"),
+            text(
+                "UPDATE backfill SET completed_at = now() WHERE id = :b AND completed_at IS NULL AND NOT EXISTS "
+                "(SELECT 1 FROM dag_run WHERE backfill_id = :b AND state IN ('queued', 'running'))"
+            ),
             {"b": row.backfill_id},
         )
     work.run_changed(run)
@@ -176,9 +203,12 @@ def finish(work: Work, run: int, state: str, reason: str | None) -> bool:
 def previous_success(work: Work, run: int) -> PreviousSuccess:
     """Of the same DAG, the newest one before it."""
     row = work.conn.execute(
-        text("SELECT p.logical_date, p.data_interval_start, p.data_interval_end, p.start_date, p.end_date FROM dag_run r, "
-             "LATERAL (SELECT * FROM dag_run p WHERE p.dag_id = r.dag_id AND p.logical_date < r.logical_date AND p.state = 'success' "
-             "ORDER BY p.logical_date DESC, p.id DESC LIMIT 1) p WHERE r.id = :run"), {"run": run},
+        text(
+            "SELECT p.logical_date, p.data_interval_start, p.data_interval_end, p.start_date, p.end_date FROM dag_run r, "
+            "LATERAL (SELECT * FROM dag_run p WHERE p.dag_id = r.dag_id AND p.logical_date < r.logical_date AND p.state = 'success' "
+            "ORDER BY p.logical_date DESC, p.id DESC LIMIT 1) p WHERE r.id = :run"
+        ),
+        {"run": run},
     ).one_or_none()
     return PreviousSuccess(*row) if row else PreviousSuccess()
 
@@ -205,8 +235,8 @@ class RunKey:
 def existing(work: Work, dag_id: str, run_id: str, *, lock: bool = False) -> RunKey:
     """``NotFound`` names the newest runs there are."""
     row = work.conn.execute(
-        text("SELECT id, dag_id, run_id, state, version FROM dag_run WHERE dag_id = :d AND run_id = :r"
-             + (" FOR UPDATE" if lock else "")), {"d": dag_id, "r": run_id},
+        text("SELECT id, dag_id, run_id, state, version FROM dag_run WHERE dag_id = :d AND run_id = :r" + (" FOR UPDATE" if lock else "")),
+        {"d": dag_id, "r": run_id},
     ).one_or_none()
     if row is None:
         known = work.conn.execute(
@@ -241,8 +271,10 @@ def stop(work: Work, run: int, reason: str) -> None:
     """End a running run now: what runs or waits outside has failed, what has not started is skipped."""
     for to, states, also in _CANCEL_STEPS:
         rows = work.conn.execute(
-            text(f"UPDATE task_instance SET state = '{to}'{also} WHERE run = :run AND state = ANY(:states) "
-                 "RETURNING run, task_id, map_index, try_number"),
+            text(
+                f"UPDATE task_instance SET state = '{to}'{also} WHERE run = :run AND state = ANY(:states) "
+                "RETURNING run, task_id, map_index, try_number"
+            ),
             {"run": run, "states": list(states), **({"reason": plain.text(reason)} if also else {})},
         ).all()
         if to == "failed":

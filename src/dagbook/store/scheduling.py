@@ -32,15 +32,20 @@ def due_dags(work: Work, limit: int) -> list[DueDag]:
             WHERE d.next_run_at <= clock_timestamp() AND NOT d.is_paused AND d.is_active AND NOT d.is_draft
               AND o.n < d.max_active_runs
             ORDER BY d.next_run_at LIMIT :limit FOR UPDATE OF d SKIP LOCKED
-        """), {"limit": limit},
+        """),
+        {"limit": limit},
     )
     return [DueDag(*r) for r in rows]
 
 
 def anything_to_start(work: Work) -> bool:
     """Cheap enough to ask every tick: does a queued run or a due DAG exist?"""
-    return bool(work.conn.execute(text(
-        "SELECT EXISTS (SELECT 1 FROM dag_run WHERE state = 'queued') OR EXISTS (SELECT 1 FROM dag "
-        "WHERE next_run_at <= clock_timestamp() AND next_run_at IS NOT NULL AND NOT is_paused AND is_active) "
-        "OR EXISTS (SELECT 1 FROM dataset_pending)"
-    )).scalar_one())
+    return bool(
+        work.conn.execute(
+            text(
+                "SELECT EXISTS (SELECT 1 FROM dag_run WHERE state = 'queued') OR EXISTS (SELECT 1 FROM dag "
+                "WHERE next_run_at <= clock_timestamp() AND next_run_at IS NOT NULL AND NOT is_paused AND is_active) "
+                "OR EXISTS (SELECT 1 FROM dataset_pending)"
+            )
+        ).scalar_one()
+    )

@@ -15,8 +15,11 @@ def variable(work: Work, key: str) -> str | None:
 
 def set_variable(work: Work, key: str, value: str, description: str | None = None) -> None:
     work.conn.execute(
-        text("INSERT INTO variable (key, value, description) VALUES (:k, :v, :d) ON CONFLICT (key) DO UPDATE SET value = excluded.value, "
-             "description = coalesce(excluded.description, variable.description)"), {"k": key, "v": value.encode(), "d": description},
+        text(
+            "INSERT INTO variable (key, value, description) VALUES (:k, :v, :d) ON CONFLICT (key) DO UPDATE SET value = excluded.value, "
+            "description = coalesce(excluded.description, variable.description)"
+        ),
+        {"k": key, "v": value.encode(), "d": description},
     )
 
 
@@ -40,13 +43,22 @@ def connection(work: Work, conn_id: str) -> ConnectionValue | None:
 
 def set_connection(work: Work, conn_id: str, value: ConnectionValue) -> None:
     work.conn.execute(
-        text("INSERT INTO connection (conn_id, conn_type, host, schema, login, password, port, extra) "
-             "VALUES (:c, :type, :host, :schema, :login, :password, :port, :extra) ON CONFLICT (conn_id) DO UPDATE SET "
-             "conn_type = excluded.conn_type, host = excluded.host, schema = excluded.schema, login = excluded.login, "
-             "password = excluded.password, port = excluded.port, extra = excluded.extra"),
-        {"c": conn_id, "type": value.conn_type or "generic", "host": value.host, "schema": value.schema, "login": value.login,
-         "password": value.password.encode() if value.password is not None else None, "port": value.port,
-         "extra": value.extra.encode() if value.extra is not None else None},
+        text(
+            "INSERT INTO connection (conn_id, conn_type, host, schema, login, password, port, extra) "
+            "VALUES (:c, :type, :host, :schema, :login, :password, :port, :extra) ON CONFLICT (conn_id) DO UPDATE SET "
+            "conn_type = excluded.conn_type, host = excluded.host, schema = excluded.schema, login = excluded.login, "
+            "password = excluded.password, port = excluded.port, extra = excluded.extra"
+        ),
+        {
+            "c": conn_id,
+            "type": value.conn_type or "generic",
+            "host": value.host,
+            "schema": value.schema,
+            "login": value.login,
+            "password": value.password.encode() if value.password is not None else None,
+            "port": value.port,
+            "extra": value.extra.encode() if value.extra is not None else None,
+        },
     )
 
 

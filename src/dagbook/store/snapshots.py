@@ -66,7 +66,8 @@ def take(work: Work, runs: Sequence[DueRun], specs: Mapping[str, DagSpec], now: 
     tasks = {
         run: {
             t.task_id: TaskView(
-                counts[run][t.task_id], expanded=not (t.mapped and (run, t.task_id) in placeholders),
+                counts[run][t.task_id],
+                expanded=not (t.mapped and (run, t.task_id) in placeholders),
                 due=waiting[run, t.task_id],
             )
             for t in spec.tasks
@@ -77,8 +78,18 @@ def take(work: Work, runs: Sequence[DueRun], specs: Mapping[str, DagSpec], now: 
     cohorts, waits = _cohorts(work, by_run, tasks), past.waits(work, by_run, tasks)
     return [
         RunView(
-            r.id, RunState(r.state), by_run[r.id], tasks[r.id], lengths.get(r.id, {}), untaken.get(r.id, {}), cohorts.get(r.id, {}),
-            waits.get(r.id, {}), r.timeout_at, r.logical_date, r.queued_at, frozenset(r.missed),
+            r.id,
+            RunState(r.state),
+            by_run[r.id],
+            tasks[r.id],
+            lengths.get(r.id, {}),
+            untaken.get(r.id, {}),
+            cohorts.get(r.id, {}),
+            waits.get(r.id, {}),
+            r.timeout_at,
+            r.logical_date,
+            r.queued_at,
+            frozenset(r.missed),
         )
         for r in runs
     ]
@@ -100,9 +111,7 @@ def _lengths(work: Work, specs: Specs, tasks: Tasks) -> dict[int, dict[ResultRef
         if specs[run].task(ref[0]).mapped:
             found[run][ref] = 0
     keys = sorted({(run, task_id, key) for run, (task_id, key, _) in wanted})
-    rows = work.conn.execute(
-        _LENGTHS, {"runs": [k[0] for k in keys], "task_ids": [k[1] for k in keys], "keys": [k[2] for k in keys]}
-    )
+    rows = work.conn.execute(_LENGTHS, {"runs": [k[0] for k in keys], "task_ids": [k[1] for k in keys], "keys": [k[2] for k in keys]})
     known = {(r.run, r.task_id, r.key): r for r in rows}
     for run, ref in wanted:
         row = known.get((run, ref[0], ref[1]))

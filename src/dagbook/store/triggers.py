@@ -20,14 +20,19 @@ def defer(work: Work, key: TryKey, deferred: Deferred) -> bool:
     """running → deferred; false when the try is stale."""
     where = {"run": key.run, "task_id": key.task_id, "map_index": key.map_index, "try": key.try_number}
     row = work.conn.execute(
-        text(f"UPDATE task_instance SET state = 'deferred', next_method = :method, next_event = NULL, job_id = NULL "
-             f"WHERE {_ARGS} AND state = 'running' AND try_number = :try RETURNING run"), {**where, "method": deferred.method},
+        text(
+            f"UPDATE task_instance SET state = 'deferred', next_method = :method, next_event = NULL, job_id = NULL "
+            f"WHERE {_ARGS} AND state = 'running' AND try_number = :try RETURNING run"
+        ),
+        {**where, "method": deferred.method},
     ).one_or_none()
     if row is None:
         return False
     work.conn.execute(
-        text("INSERT INTO trigger (classpath, kwargs, run, task_id, map_index, try_number, timeout_at) VALUES (:classpath, "
-             "CAST(:kwargs AS jsonb), :run, :task_id, :map_index, :try, clock_timestamp() + make_interval(secs => :timeout))"),
+        text(
+            "INSERT INTO trigger (classpath, kwargs, run, task_id, map_index, try_number, timeout_at) VALUES (:classpath, "
+            "CAST(:kwargs AS jsonb), :run, :task_id, :map_index, :try, clock_timestamp() + make_interval(secs => :timeout))"
+        ),
         {**where, "classpath": deferred.trigger, "kwargs": plain.document(deferred.kwargs), "timeout": deferred.timeout},
     )
     work.deferred()
@@ -47,8 +52,11 @@ class TriggerRow:
 def claim(work: Work, job: int, limit: int) -> list[TriggerRow]:
     """Take triggers that no living triggerer waits for."""
     rows = work.conn.execute(
-        text("UPDATE trigger SET job_id = :job WHERE id IN (SELECT id FROM trigger WHERE job_id IS NULL ORDER BY id "
-             "LIMIT :limit FOR UPDATE SKIP LOCKED) RETURNING id, classpath, kwargs, timeout_at"), {"job": job, "limit": limit},
+        text(
+            "UPDATE trigger SET job_id = :job WHERE id IN (SELECT id FROM trigger WHERE job_id IS NULL ORDER BY id "
+            "LIMIT :limit FOR UPDATE SKIP LOCKED) RETURNING id, classpath, kwargs, timeout_at"
+        ),
+        {"job": job, "limit": limit},
     )
     return [TriggerRow(*r) for r in rows]
 
@@ -64,8 +72,11 @@ def fire(work: Work, trigger: int, job: int, event: Any) -> bool:
     if row is None:
         return False
     work.conn.execute(
-        text(f"UPDATE task_instance SET state = 'scheduled', next_event = CAST(:event AS jsonb) WHERE {_ARGS} "
-             "AND state = 'deferred' AND try_number = :try"), {**row, "event": plain.document(event)},
+        text(
+            f"UPDATE task_instance SET state = 'scheduled', next_event = CAST(:event AS jsonb) WHERE {_ARGS} "
+            "AND state = 'deferred' AND try_number = :try"
+        ),
+        {**row, "event": plain.document(event)},
     )
     return True
 
@@ -76,8 +87,11 @@ def fail(work: Work, trigger: int, job: int, reason: str) -> bool:
     if row is None:
         return False
     work.conn.execute(
-        text(f"UPDATE task_instance SET state = 'failed', reason = :reason, end_date = clock_timestamp(), next_method = NULL "
-             f"WHERE {_ARGS} AND state = 'deferred' AND try_number = :try"), {**row, "reason": plain.text(reason)},
+        text(
+            f"UPDATE task_instance SET state = 'failed', reason = :reason, end_date = clock_timestamp(), next_method = NULL "
+            f"WHERE {_ARGS} AND state = 'deferred' AND try_number = :try"
+        ),
+        {**row, "reason": plain.text(reason)},
     )
     write_history(work, [TryKey(row["run"], row["task_id"], row["map_index"], row["try"])])
     return True

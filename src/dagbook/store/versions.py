@@ -75,9 +75,7 @@ _INSERT_VERSION = text("""
 """)
 
 
-def deploy(
-    work: Work, spec: DagSpec, version: str, source: DagSource, *, draft: bool, author: str = "", paused: bool = False
-) -> None:
+def deploy(work: Work, spec: DagSpec, version: str, source: DagSource, *, draft: bool, author: str = "", paused: bool = False) -> None:
     """Make ``version`` the DAG's current one; a new DAG starts ``paused`` or not, a known one stays as it is.
 
     A draft never replaces a DAG of the DAGs folder, nor another author's: ``Conflict``.
@@ -86,26 +84,40 @@ def deploy(
     before = dag_row(work, spec.dag_id)
     if draft and before is not None and before.is_active:
         _may_replace(before, author)
-    work.conn.execute(_UPSERT_DAG, {
-        "dag_id": spec.dag_id, "is_paused": paused, "is_draft": draft, "author": author, "fileloc": source.path,
-        "version": version, "schedule": spec.schedule_text, "tags": list(spec.tags),
-        "description": plain.text(spec.description), "max_active_runs": spec.max_active_runs,
-        "max_active_tasks": spec.max_active_tasks,
-    })
-    work.conn.execute(_INSERT_VERSION, {
-        "version": version, "dag_id": spec.dag_id, "spec": codec.encode(spec).decode(), "source": source.text,
-        "segments": plain.document([[s.start, s.end, s.origin, s.origin_line] for s in source.segments]),
-        "path": source.path,
-    })
+    work.conn.execute(
+        _UPSERT_DAG,
+        {
+            "dag_id": spec.dag_id,
+            "is_paused": paused,
+            "is_draft": draft,
+            "author": author,
+            "fileloc": source.path,
+            "version": version,
+            "schedule": spec.schedule_text,
+            "tags": list(spec.tags),
+            "description": plain.text(spec.description),
+            "max_active_runs": spec.max_active_runs,
+            "max_active_tasks": spec.max_active_tasks,
+        },
+    )
+    work.conn.execute(
+        _INSERT_VERSION,
+        {
+            "version": version,
+            "dag_id": spec.dag_id,
+            "spec": codec.encode(spec).decode(),
+            "source": source.text,
+            "segments": plain.document([[s.start, s.end, s.origin, s.origin_line] for s in source.segments]),
+            "path": source.path,
+        },
+    )
     datasets.set_consumer(work, spec.dag_id, None if draft else spec.datasets)
     work.dag_changed(spec.dag_id)
 
 
 def _may_replace(before: DagRow, author: str) -> None:
     if not before.is_draft:
-        raise Conflict(
-            f"DAG {before.dag_id!r} is defined by {before.fileloc}; give the cell's DAG another id, or edit that file"
-        )
+        raise Conflict(f"DAG {before.dag_id!r} is defined by {before.fileloc}; give the cell's DAG another id, or edit that file")
     if before.author != author:
         raise Conflict(f"DAG {before.dag_id!r} is a draft of {before.author!r}; give yours another id")
 
@@ -113,18 +125,24 @@ def _may_replace(before: DagRow, author: str) -> None:
 def set_next(work: Work, dag_id: str, interval: DataInterval | None, error: str | None = None) -> None:
     """When the next scheduled run is due, or why none ever is."""
     work.conn.execute(
-        text("UPDATE dag SET next_start = :start, next_end = :end, next_run_at = :end, schedule_error = :error "
-             "WHERE dag_id = :dag_id"),
-        {"dag_id": dag_id, "start": interval.start if interval else None, "end": interval.end if interval else None,
-         "error": plain.text(error)},
+        text("UPDATE dag SET next_start = :start, next_end = :end, next_run_at = :end, schedule_error = :error WHERE dag_id = :dag_id"),
+        {
+            "dag_id": dag_id,
+            "start": interval.start if interval else None,
+            "end": interval.end if interval else None,
+            "error": plain.text(error),
+        },
     )
 
 
 def last_interval(work: Work, dag_id: str) -> DataInterval | None:
     """The newest scheduled run's."""
     row = work.conn.execute(
-        text("SELECT data_interval_start, data_interval_end FROM dag_run WHERE dag_id = :dag_id "
-             "AND run_type = 'scheduled' ORDER BY logical_date DESC LIMIT 1"), {"dag_id": dag_id},
+        text(
+            "SELECT data_interval_start, data_interval_end FROM dag_run WHERE dag_id = :dag_id "
+            "AND run_type = 'scheduled' ORDER BY logical_date DESC LIMIT 1"
+        ),
+        {"dag_id": dag_id},
     ).one_or_none()
     return DataInterval(row[0], row[1]) if row else None
 
@@ -137,10 +155,17 @@ def pause(work: Work, dag_id: str, is_paused: bool) -> None:
 
 def retire(work: Work, path: str, keep: Sequence[str]) -> list[str]:
     """DAGs that ``path`` no longer defines leave the list; their history stays."""
-    gone = work.conn.execute(
-        text("UPDATE dag SET is_active = false, next_run_at = NULL WHERE fileloc = :path AND is_active "
-             "AND NOT dag_id = ANY(:keep) RETURNING dag_id"), {"path": path, "keep": list(keep)},
-    ).scalars().all()
+    gone = (
+        work.conn.execute(
+            text(
+                "UPDATE dag SET is_active = false, next_run_at = NULL WHERE fileloc = :path AND is_active "
+                "AND NOT dag_id = ANY(:keep) RETURNING dag_id"
+            ),
+            {"path": path, "keep": list(keep)},
+        )
+        .scalars()
+        .all()
+    )
     for dag_id in gone:
         work.dag_changed(dag_id)
     return list(gone)
@@ -171,9 +196,7 @@ class Versions:
 
 
 def source_of(work: Work, version: str) -> DagSource:
-    row = work.conn.execute(
-        text("SELECT source, segments, path FROM dag_version WHERE version = :v"), {"v": version}
-    ).one_or_none()
+    row = work.conn.execute(text("SELECT source, segments, path FROM dag_version WHERE version = :v"), {"v": version}).one_or_none()
     if row is None:
         raise NotFound(f"there is no DAG version {version!r}")
     return DagSource(row.source, tuple(Segment(*s) for s in row.segments), row.path)

@@ -62,7 +62,11 @@ class Store:
     def __init__(self, url: str, pool_size: int = 4):
         self.url = url
         self.engine: Engine = create_engine(
-            url, pool_size=pool_size, max_overflow=2, pool_pre_ping=False, pool_recycle=1800,
+            url,
+            pool_size=pool_size,
+            max_overflow=2,
+            pool_pre_ping=False,
+            pool_recycle=1800,
             connect_args={
                 "connect_timeout": 5,
                 "options": "-c search_path=dagbook,public -c statement_timeout=60000 -c lock_timeout=10000 "

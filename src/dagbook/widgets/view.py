@@ -102,7 +102,7 @@ class LiveView:
         }
 
     def _widget_mime(self) -> dict[str, Any]:
-        data, _ = (self._widget._repr_mimebundle_() or ({}, {}))
+        data, _ = self._widget._repr_mimebundle_() or ({}, {})
         return {k: v for k, v in dict(data).items() if k != "text/plain"}
 
     def _tell(self) -> None:

@@ -158,8 +158,20 @@ class Heartbeat(Struct, frozen=True, tag="heartbeat"):
 
 
 Request = (
-    Claim | XComGet | XComIndexes | XComSet | Succeeded | Failed | Skipped | Rescheduled | Deferred | VariableGet | ConnectionGet
-    | PreviousSuccessGet | TriggeringEventsGet | Heartbeat
+    Claim
+    | XComGet
+    | XComIndexes
+    | XComSet
+    | Succeeded
+    | Failed
+    | Skipped
+    | Rescheduled
+    | Deferred
+    | VariableGet
+    | ConnectionGet
+    | PreviousSuccessGet
+    | TriggeringEventsGet
+    | Heartbeat
 )
 
 
@@ -234,9 +246,7 @@ class Refused(Struct, frozen=True, tag="refused"):
     reason: str
 
 
-Reply = (
-    Claimed | Values | Indexes | VariableValue | ConnectionValue | PreviousSuccess | TriggeringEvents | Done | Refused
-)
+Reply = Claimed | Values | Indexes | VariableValue | ConnectionValue | PreviousSuccess | TriggeringEvents | Done | Refused
 
 
 # Between an executor and its warm server -----------------------------------------------------

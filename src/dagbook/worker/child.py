@@ -62,18 +62,14 @@ def _settle(log_file: str) -> None:
     os.close(nothing)
     for stream, number in (("stdout", 1), ("stderr", 2)):
         setattr(sys, stream, os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False))
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, force=True, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, force=True, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     random.seed()
     if numpy := sys.modules.get("numpy"):
         with contextlib.suppress(AttributeError):
             numpy.random.seed()
 
 
-def _outcome(
-    channel: Channel, workload: Workload, claimed: Claimed, dags: dict[str, DAG], source: DagSource
-) -> Request:
+def _outcome(channel: Channel, workload: Workload, claimed: Claimed, dags: dict[str, DAG], source: DagSource) -> Request:
     if workload.dag_id not in dags:
         return Failed(f"the version has no DAG {workload.dag_id!r}", retryable=False)
     try:

@@ -70,8 +70,13 @@ class TaskInstance:
         self.channel.ask(XComSet(key, encoded(value)))
 
     def xcom_pull(
-        self, task_ids: str | Iterable[str] | None = None, key: str = RETURN_VALUE, *, map_indexes: int | Iterable[int] | None = None,
-        default: Any = None, **_ignored: Any,
+        self,
+        task_ids: str | Iterable[str] | None = None,
+        key: str = RETURN_VALUE,
+        *,
+        map_indexes: int | Iterable[int] | None = None,
+        default: Any = None,
+        **_ignored: Any,
     ) -> Any:
         """The value of another task of this run, ``default`` where there is none.
 
@@ -113,21 +118,45 @@ def build(dag: DAG, operator: BaseOperator | None, key: TryKey, claimed: Claimed
     logical, start, end = (t.astimezone(UTC) for t in (c.logical_date, c.data_interval_start, c.data_interval_end))
     ti = TaskInstance(dag, key, c.run_id, c.max_tries, channel, claimed.started_at)
     run = SimpleNamespace(
-        dag_id=c.dag_id, run_id=c.run_id, run_type=c.run_type, conf=c.conf, logical_date=logical, execution_date=logical,
-        data_interval_start=start, data_interval_end=end, external_trigger=c.run_type == "manual",
+        dag_id=c.dag_id,
+        run_id=c.run_id,
+        run_type=c.run_type,
+        conf=c.conf,
+        logical_date=logical,
+        execution_date=logical,
+        data_interval_start=start,
+        data_interval_end=end,
+        external_trigger=c.run_type == "manual",
     )
     known = {
-        "dag": dag, "task": operator, "ti": ti, "task_instance": ti, "dag_run": run, "run_id": c.run_id,
-        "logical_date": logical, "execution_date": logical, "data_interval_start": start, "data_interval_end": end,
-        "ds": logical.strftime("%Y-%m-%d"), "ds_nodash": logical.strftime("%Y%m%d"), "ts": logical.isoformat(),
-        "ts_nodash": logical.strftime("%Y%m%dT%H%M%S"), "ts_nodash_with_tz": logical.strftime("%Y%m%dT%H%M%S%z"),
-        "params": {**{name: p.default for name, p in dag.params.items()}, **c.params}, "conf": c.conf, "macros": _MACROS,
-        "var": SimpleNamespace(value=Variables(channel), json=JsonVariables(channel)), "conn": Connections(channel),
+        "dag": dag,
+        "task": operator,
+        "ti": ti,
+        "task_instance": ti,
+        "dag_run": run,
+        "run_id": c.run_id,
+        "logical_date": logical,
+        "execution_date": logical,
+        "data_interval_start": start,
+        "data_interval_end": end,
+        "ds": logical.strftime("%Y-%m-%d"),
+        "ds_nodash": logical.strftime("%Y%m%d"),
+        "ts": logical.isoformat(),
+        "ts_nodash": logical.strftime("%Y%m%dT%H%M%S"),
+        "ts_nodash_with_tz": logical.strftime("%Y%m%dT%H%M%S%z"),
+        "params": {**{name: p.default for name, p in dag.params.items()}, **c.params},
+        "conf": c.conf,
+        "macros": _MACROS,
+        "var": SimpleNamespace(value=Variables(channel), json=JsonVariables(channel)),
+        "conn": Connections(channel),
         "outlet_events": OutletEvents(operator.options["outlets"] if operator else ()),
-        "task_instance_key_str": f"{c.dag_id}__{key.task_id}__{logical:%Y%m%d}", "test_mode": False,
+        "task_instance_key_str": f"{c.dag_id}__{key.task_id}__{logical:%Y%m%d}",
+        "test_mode": False,
     }
-    return Context(known, {**_previous(channel), "triggering_dataset_events": lambda: _events(channel),
-                           "triggering_asset_events": lambda: _events(channel)})
+    return Context(
+        known,
+        {**_previous(channel), "triggering_dataset_events": lambda: _events(channel), "triggering_asset_events": lambda: _events(channel)},
+    )
 
 
 def _previous(channel: Channel) -> dict[str, Callable[[], Any]]:
@@ -143,8 +172,11 @@ def _previous(channel: Channel) -> dict[str, Callable[[], Any]]:
         return moment.astimezone(UTC) if moment else None
 
     names = {
-        "prev_data_interval_start_success": "data_interval_start", "prev_data_interval_end_success": "data_interval_end",
-        "prev_start_date_success": "start_date", "prev_end_date_success": "end_date", "prev_logical_date_success": "logical_date",
+        "prev_data_interval_start_success": "data_interval_start",
+        "prev_data_interval_end_success": "data_interval_end",
+        "prev_start_date_success": "start_date",
+        "prev_end_date_success": "end_date",
+        "prev_logical_date_success": "logical_date",
         "prev_execution_date_success": "logical_date",
     }
     return {name: lambda field=field: of(field) for name, field in names.items()}  # type: ignore[misc]
@@ -181,6 +213,12 @@ def _ds_format(ds: str, input_format: str, output_format: str) -> str:
 
 
 _MACROS = SimpleNamespace(
-    datetime=datetime, timedelta=timedelta, ds_add=_ds_add, ds_format=_ds_format, json=json, random=random.random, time=time,
+    datetime=datetime,
+    timedelta=timedelta,
+    ds_add=_ds_add,
+    ds_format=_ds_format,
+    json=json,
+    random=random.random,
+    time=time,
     uuid=uuid,
 )

@@ -120,8 +120,12 @@ def _bash(operator: BashOperator) -> str | None:
     """The last line of standard output; exit code 99 skips."""
     last = ""
     process = subprocess.Popen(
-        ["bash", "-c", operator.bash_command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, **operator.env} if operator.env else None, text=True, errors="replace",
+        ["bash", "-c", operator.bash_command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **operator.env} if operator.env else None,
+        text=True,
+        errors="replace",
     )
     assert process.stdout is not None
     for line in process.stdout:

@@ -33,8 +33,12 @@ def parse(source: DagSource, timeout: float) -> list[tuple[DagSpec, str]]:
     with tempfile.TemporaryFile() as results:
         child = subprocess.Popen(
             [sys.executable, "-m", "dagbook.worker.parse", str(results.fileno())],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            pass_fds=(results.fileno(),), env=settings.user_code_environment(), start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(results.fileno(),),
+            env=settings.user_code_environment(),
+            start_new_session=True,
         )
         try:
             _, noise = child.communicate(msgspec.msgpack.encode(source), timeout=timeout)

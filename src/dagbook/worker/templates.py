@@ -16,8 +16,12 @@ def _environment() -> Any:
     from jinja2.sandbox import SandboxedEnvironment
 
     env = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-    env.filters.update(ds=lambda t: t.strftime("%Y-%m-%d"), ts=lambda t: t.isoformat(), ds_nodash=lambda t: t.strftime("%Y%m%d"),
-                       ts_nodash=lambda t: t.strftime("%Y%m%dT%H%M%S"))
+    env.filters.update(
+        ds=lambda t: t.strftime("%Y-%m-%d"),
+        ts=lambda t: t.isoformat(),
+        ds_nodash=lambda t: t.strftime("%Y%m%d"),
+        ts_nodash=lambda t: t.strftime("%Y%m%dT%H%M%S"),
+    )
     return env
 
 

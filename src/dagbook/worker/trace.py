@@ -9,9 +9,7 @@ from pathlib import Path
 from dagbook.spec.models import DagSource
 from dagbook.worker.load import file_name
 
-_FOREIGN = tuple(
-    str(Path(p)) for p in {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-)
+_FOREIGN = tuple(str(Path(p)) for p in {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _OURS = str(Path(__file__).parent.parent)
 
 

@@ -12,8 +12,11 @@ from dagbook.widgets.view import show_dag
 
 
 def parser() -> Parser:
-    p = Parser("%%dag", "Make the cell a DAG.  It may hold @task functions and calls, a `with DAG(...)` block, or an @dag function\n"
-               "that it calls.  The DAG is kept as a draft: run it with %dag run ID.")
+    p = Parser(
+        "%%dag",
+        "Make the cell a DAG.  It may hold @task functions and calls, a `with DAG(...)` block, or an @dag function\n"
+        "that it calls.  The DAG is kept as a draft: run it with %dag run ID.",
+    )
     p.add_argument("dag_id", metavar="ID", help="the DAG's id")
     p.add_argument("--schedule", help="5-field cron in quotes, or @hourly, @daily, @weekly, …; without it: by hand only")
     p.add_argument("--start", type=moment, metavar="DATE", help="first logical date, such as 2025-01-01")
@@ -42,7 +45,10 @@ def define(session: Session, line: str, body: str) -> None:
 
 def _options(args: Any) -> DagOptions:
     more: dict[str, Any] = {
-        "timezone": args.timezone, "max_active_runs": args.max_active_runs, "max_active_tasks": args.max_active_tasks,
-        "description": args.description, "default_args": None if args.retries is None else {"retries": args.retries},
+        "timezone": args.timezone,
+        "max_active_runs": args.max_active_runs,
+        "max_active_tasks": args.max_active_tasks,
+        "description": args.description,
+        "default_args": None if args.retries is None else {"retries": args.retries},
     }
     return DagOptions(args.schedule, args.start, args.end, args.catchup, dict(args.param), tuple(args.tag), more)

@@ -17,8 +17,10 @@ VERBS: dict[str, Verb] = {v.name: v for v in [*look.VERBS, *run.VERBS, *results.
 
 def overview() -> str:
     verbs = "\n".join(f"  %dag {v.name:<9} {v.summary}" for v in VERBS.values())
-    return f"Dagbook: DAGs in this notebook, run by the engine.\n\n  %%dag ID        Make this cell a DAG.\n{verbs}\n\n" \
-           "%dag VERB --help tells more; so does %%dag --help."
+    return (
+        f"Dagbook: DAGs in this notebook, run by the engine.\n\n  %%dag ID        Make this cell a DAG.\n{verbs}\n\n"
+        "%dag VERB --help tells more; so does %%dag --help."
+    )
 
 
 def dispatch(session: Session, line: str) -> Any:

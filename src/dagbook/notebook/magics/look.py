@@ -21,9 +21,13 @@ def _list_parser() -> Parser:
 
 def _list(session: Session, args: Any) -> Table:
     rows = [
-        [d.dag_id, "draft" if d.is_draft else "paused" if d.is_paused else "on", d.schedule or "by hand",
-         " ".join(LOOKS.get(r.state, ("", "◌"))[1] for r in reversed(d.recent_runs)) or "–",
-         f"{d.next_run:%Y-%m-%d %H:%M}" if d.next_run else "–"]
+        [
+            d.dag_id,
+            "draft" if d.is_draft else "paused" if d.is_paused else "on",
+            d.schedule or "by hand",
+            " ".join(LOOKS.get(r.state, ("", "◌"))[1] for r in reversed(d.recent_runs)) or "–",
+            f"{d.next_run:%Y-%m-%d %H:%M}" if d.next_run else "–",
+        ]
         for d in session.api.dags(args.search)
     ]
     empty = f"no DAG matches {args.search!r}" if args.search else "no DAGs yet; make one with %%dag ID in a cell"

@@ -19,9 +19,7 @@ class HelpShown(Exception):
 
 class Parser(argparse.ArgumentParser):
     def __init__(self, command: str, description: str):
-        super().__init__(
-            prog=command, description=description, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        super().__init__(prog=command, description=description, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
 
     def error(self, message: str) -> NoReturn:
         raise Invalid(f"{self.prog}: {message}; see {self.prog} --help")

@@ -12,8 +12,7 @@ from dagbook.wire.rest import TriggerRequest
 
 
 def _run_parser() -> Parser:
-    p = Parser("%dag run", "Run a DAG on the engine and watch it here: run = %dag run ID.\n"
-               "Interrupting the cell leaves the run going.")
+    p = Parser("%dag run", "Run a DAG on the engine and watch it here: run = %dag run ID.\nInterrupting the cell leaves the run going.")
     p.add_argument("dag_id", metavar="ID")
     p.add_argument("--date", type=instant, metavar="DATE", help="logical date, such as 2025-03-01; default now")
     p.add_argument("--param", "--conf", action="append", type=pair, default=[], metavar="NAME=VALUE", help="a parameter of this run")

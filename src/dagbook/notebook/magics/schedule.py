@@ -17,8 +17,12 @@ def _backfill_parser() -> Parser:
     p.add_argument("start", type=day, metavar="FIRST", help="such as 2025-03-01")
     p.add_argument("end", type=day, metavar="LAST")
     p.add_argument("--max-active", type=positive, default=2, metavar="N", help="runs at once; default 2")
-    p.add_argument("--reprocess", choices=["none", "failed", "completed"], default="none",
-                   help="days that have a run: leave them, run the failed ones again, or all")
+    p.add_argument(
+        "--reprocess",
+        choices=["none", "failed", "completed"],
+        default="none",
+        help="days that have a run: leave them, run the failed ones again, or all",
+    )
     p.add_argument("--backwards", action="store_true", help="newest day first")
     p.add_argument("--param", action="append", type=pair, default=[], metavar="NAME=VALUE")
     p.add_argument("--no-wait", action="store_true", help="return at once; .wait() later")

@@ -24,8 +24,25 @@ from dagbook.notebook.slicing.cells import Definition
 
 _PLAIN = (str, bytes, int, float, bool, type(None))
 _SMALL_OBJECTS = (
-    date, datetime, time, timedelta, Decimal, PurePath, UUID, ZoneInfo, re.Pattern, logging.Logger, Dataset, Param, TaskFunction,
-    functools.partial, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, range,
+    date,
+    datetime,
+    time,
+    timedelta,
+    Decimal,
+    PurePath,
+    UUID,
+    ZoneInfo,
+    re.Pattern,
+    logging.Logger,
+    Dataset,
+    Param,
+    TaskFunction,
+    functools.partial,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    type,
+    range,
 )
 #: Characters of a value's own text: more than that is data, not a constant.
 LARGEST = 10_000

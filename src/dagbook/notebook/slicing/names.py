@@ -33,9 +33,7 @@ def _from_outside(scope: symtable.SymbolTable) -> Iterator[str]:
 
 def place(code: str, name: str) -> tuple[int, int]:
     """(line, column) of the first use of ``name``."""
-    uses = [
-        (node.lineno, node.col_offset) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and node.id == name
-    ]
+    uses = [(node.lineno, node.col_offset) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and node.id == name]
     return min(uses, default=(1, 0))
 
 

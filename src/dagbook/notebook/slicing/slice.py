@@ -33,8 +33,13 @@ class DagOptions:
 
     def arguments(self) -> dict[str, Any]:
         given = {
-            "schedule": self.schedule, "start_date": self.start, "end_date": self.end, "catchup": self.catchup or None,
-            "params": dict(self.params) or None, "tags": self.tags or None, **self.more,
+            "schedule": self.schedule,
+            "start_date": self.start,
+            "end_date": self.end,
+            "catchup": self.catchup or None,
+            "params": dict(self.params) or None,
+            "tags": self.tags or None,
+            **self.more,
         }
         return {k: v for k, v in given.items() if v is not None}
 
@@ -117,9 +122,9 @@ class _Carried:
 
     def _refuse(self, name: str, value: Any, made_in: str, used_at: tuple[str, int]) -> None:
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-        self.faults.append(Fault(
-            f"{name!r} is a {kind}, {made_in}; it can't be carried into a task's own process: {carry.way_out(value)}", *used_at
-        ))
+        self.faults.append(
+            Fault(f"{name!r} is a {kind}, {made_in}; it can't be carried into a task's own process: {carry.way_out(value)}", *used_at)
+        )
 
     def _beside_notebook(self, value: Any) -> None:
         """A module that lies beside the notebook is found there by workers too."""
@@ -137,9 +142,7 @@ def _near(name: str, known: list[str]) -> str:
     return said if said.startswith("; did you mean") else "; define it in a cell above, or import it"
 
 
-def _assembled(
-    dag_id: str, options: DagOptions, cell: Cell, tree: ast.Module, carried: _Carried
-) -> DagSource:
+def _assembled(dag_id: str, options: DagOptions, cell: Cell, tree: ast.Module, carried: _Carried) -> DagSource:
     lines = [f'"""DAG {dag_id}, from a notebook."""', "", *_folders(carried.folders), _HEADER]
     lines += [carry.WRITTEN_WITH, ""] if carried.written else [""]
     segments: list[Segment] = []
@@ -172,9 +175,9 @@ def _wrapped(dag_id: str, options: DagOptions, cell: Cell, tree: ast.Module) -> 
     arguments = options.arguments()
     if _makes_dag(tree):
         if arguments:
-            raise InvalidDag([Fault(
-                f"the cell makes its DAG itself, so {', '.join(arguments)} belong there, not on the %%dag line", cell.label, 1
-            )])
+            raise InvalidDag(
+                [Fault(f"the cell makes its DAG itself, so {', '.join(arguments)} belong there, not on the %%dag line", cell.label, 1)]
+            )
         return [], []
     imports = ["import datetime as __datetime__"] if options.start or options.end else []
     words = ", ".join([repr(dag_id), *(f"{k}={_written(v)}" for k, v in arguments.items())])

@@ -145,9 +145,24 @@ def _initialized(places: Places) -> Binaries:
     fresh = places.root / "data.new"
     shutil.rmtree(fresh, ignore_errors=True)
     made = subprocess.run(
-        [programs.path("initdb"), "-D", str(fresh), "-U", "dagbook", "-A", "scram-sha-256", "--pwfile", str(places.password),
-         "-E", "UTF8", "--locale=C", "--no-sync"],
-        capture_output=True, text=True, check=False,
+        [
+            programs.path("initdb"),
+            "-D",
+            str(fresh),
+            "-U",
+            "dagbook",
+            "-A",
+            "scram-sha-256",
+            "--pwfile",
+            str(places.password),
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if made.returncode:
         raise DatabaseUnavailable(f"initdb failed: {(made.stderr.strip() or made.stdout.strip())[-500:]}")

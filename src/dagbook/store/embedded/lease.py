@@ -123,6 +123,11 @@ def _spawn(places: Places) -> subprocess.Popen[bytes]:
     with places.log.open("ab") as out:
         places.log.chmod(0o600)
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, cwd=places.root,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            cwd=places.root,
             env=user_code_environment(),
         )
