@@ -65,23 +65,30 @@ def left_out(spec: DagSpec, untaken: Mapping[str, frozenset[str]]) -> dict[str, 
     """Task → the branch that skips it: it is untaken, and no path that the branch took leads to it."""
     if not untaken:
         return {}
-    below: dict[str, list[str]] = {t.task_id: [] for t in spec.tasks}
-    for t in spec.tasks:
-        for u in t.upstream:
-            below[u].append(t.task_id)
+    down = below(spec)
     found: dict[str, str] = {}
     for branch, left in untaken.items():
-        reached = _reachable(below, [t for t in below.get(branch, ()) if t not in left])
+        reached = reachable(down, [t for t in down.get(branch, ()) if t not in left])
         found.update({t: branch for t in left if t not in reached})
     return found
 
 
-def _reachable(below: Mapping[str, list[str]], start: Iterable[str]) -> set[str]:
+def below(spec: DagSpec) -> dict[str, list[str]]:
+    """Task → those directly downstream of it."""
+    found: dict[str, list[str]] = {t.task_id: [] for t in spec.tasks}
+    for t in spec.tasks:
+        for u in t.upstream:
+            found[u].append(t.task_id)
+    return found
+
+
+def reachable(edges: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:
+    """``start`` and all that ``edges`` lead to from there."""
     seen: set[str] = set()
     todo = deque(start)
     while todo:
         t = todo.popleft()
         if t not in seen:
             seen.add(t)
-            todo.extend(below.get(t, ()))
+            todo.extend(edges.get(t, ()))
     return seen

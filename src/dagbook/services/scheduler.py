@@ -150,7 +150,7 @@ class Scheduler:
         new: list[NewRun] = []
         try:
             interval = next_interval(spec, last, now)
-            while interval and interval.end <= now and len(new) < dag.max_active_runs - dag.unfinished:
+            while interval and interval.due <= now and len(new) < dag.max_active_runs - dag.unfinished:
                 run_id = f"scheduled__{interval.start.isoformat()}"
                 new.append(NewRun(dag.dag_id, run_id, dag.version, RunType.SCHEDULED, interval.start, interval))
                 interval = next_interval(spec, interval, now)

@@ -118,6 +118,8 @@ class Tasks:
             return set()
         facts = reports.facts(work, [k for k, _ in finals])
         specs = self._versions.specs(work, [f.version for f in facts.values()])
+        # A task that its run's version doesn't have any more is nobody's: its report is stale.
+        facts = {k: f for k, f in facts.items() if k.task_id in specs[f.version].task_ids}
         tasks = {key: specs[f.version].task(key.task_id) for key, f in facts.items()}
         endings = [self._ending(key, r, tasks[key], facts[key].max_tries) for key, r in finals if key in facts]
         ended = reports.end(work, endings)

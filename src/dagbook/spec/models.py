@@ -236,6 +236,10 @@ class DagSpec:
         return next(t for t in self.tasks if t.task_id == task_id)
 
     @property
+    def task_ids(self) -> tuple[str, ...]:
+        return tuple(t.task_id for t in self.tasks)
+
+    @property
     def schedule_text(self) -> str | None:
         """What people read as its schedule."""
         said = [self.schedule.text] if self.schedule else []

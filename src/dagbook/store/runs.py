@@ -106,7 +106,7 @@ def start_waiting(work: Work, versions: Versions, max_map_length: int) -> list[i
     specs = versions.specs(work, [r.version for r in started])
     for run in started:
         spec = specs[run.version]
-        _create_instances(work, run.id, run.dag_id, run.logical_date, spec, max_map_length)
+        create_instances(work, run.id, run.dag_id, run.logical_date, spec, max_map_length)
         _set_alarms(work, run.id, spec, run.start_date, run.logical_date, run.queued_at)
         work.run_changed(run.id)
         work.dag_changed(run.dag_id)
@@ -142,28 +142,35 @@ _INSERT_INSTANCES = text("""
 """)
 
 
-def _create_instances(work: Work, run: int, dag_id: str, logical_date: datetime, spec: DagSpec, max_map_length: int) -> None:
+def create_instances(work: Work, run: int, dag_id: str, logical_date: datetime, spec: DagSpec, max_map_length: int) -> None:
     ranges = [_map_range(t, max_map_length) for t in spec.tasks]
     work.conn.execute(
         _INSERT_INSTANCES,
         {
+            **task_arrays(spec),
             "run": run,
             "dag_id": dag_id,
             "logical_date": logical_date,
-            "task_ids": [t.task_id for t in spec.tasks],
             "first": [r[0] for r in ranges],
             "last": [r[1] for r in ranges],
-            "max_tries": [t.retry.limit + 1 for t in spec.tasks],
-            "operators": [t.operator for t in spec.tasks],
-            "pools": [t.pool for t in spec.tasks],
-            "slots": [t.pool_slots for t in spec.tasks],
-            "weights": [t.priority_weight for t in spec.tasks],
-            "queues": [t.queue for t in spec.tasks],
-            "most_per_dag": [t.max_active_tis_per_dag for t in spec.tasks],
-            "most_per_run": [t.max_active_tis_per_dagrun for t in spec.tasks],
-            "callbacks": [",".join(t.callbacks) or None for t in spec.tasks],
         },
     )
+
+
+def task_arrays(spec: DagSpec) -> dict[str, Any]:
+    """What instances carry of their tasks, as query arguments."""
+    return {
+        "task_ids": [t.task_id for t in spec.tasks],
+        "max_tries": [t.retry.limit + 1 for t in spec.tasks],
+        "operators": [t.operator for t in spec.tasks],
+        "pools": [t.pool for t in spec.tasks],
+        "slots": [t.pool_slots for t in spec.tasks],
+        "weights": [t.priority_weight for t in spec.tasks],
+        "queues": [t.queue for t in spec.tasks],
+        "most_per_dag": [t.max_active_tis_per_dag for t in spec.tasks],
+        "most_per_run": [t.max_active_tis_per_dagrun for t in spec.tasks],
+        "callbacks": [",".join(t.callbacks) or None for t in spec.tasks],
+    }
 
 
 def _map_range(task: TaskSpec, max_map_length: int) -> tuple[int, int]:

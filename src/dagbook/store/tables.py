@@ -56,7 +56,7 @@ dag = Table(
     Column("description", Text),
     Column("max_active_runs", Integer, nullable=False),
     Column("max_active_tasks", Integer, nullable=False),
-    # The next scheduled run's interval; it is due at next_run_at, its end.
+    # The next scheduled run's interval; it is due at next_run_at.
     Column("next_start", _Time),
     Column("next_end", _Time),
     Column("next_run_at", _Time),

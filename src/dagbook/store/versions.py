@@ -125,11 +125,12 @@ def _may_replace(before: DagRow, author: str) -> None:
 def set_next(work: Work, dag_id: str, interval: DataInterval | None, error: str | None = None) -> None:
     """When the next scheduled run is due, or why none ever is."""
     work.conn.execute(
-        text("UPDATE dag SET next_start = :start, next_end = :end, next_run_at = :end, schedule_error = :error WHERE dag_id = :dag_id"),
+        text("UPDATE dag SET next_start = :start, next_end = :end, next_run_at = :due, schedule_error = :error WHERE dag_id = :dag_id"),
         {
             "dag_id": dag_id,
             "start": interval.start if interval else None,
             "end": interval.end if interval else None,
+            "due": interval.due if interval else None,
             "error": plain.text(error),
         },
     )

@@ -14,6 +14,7 @@ GET    dags/{dag}/runs?limit=                             list[RunSummary], newe
 POST   dags/{dag}/runs     TriggerRequest                 RunDetail
 GET    dags/{dag}/runs/{run}                              RunDetail
 POST   dags/{dag}/runs/{run}/cancel                       RunDetail
+POST   dags/{dag}/clear           ClearRequest            ClearResult
 GET    dags/{dag}/runs/{run}/tasks/{task}?offset=&limit=  list[InstanceDetail], by map_index
 GET    dags/{dag}/runs/{run}/tasks/{task}/logs?map_index=&try=&offset=   LogChunk
 GET    dags/{dag}/runs/{run}/tasks/{task}/xcom?map_index=&key=           XComValue
@@ -94,6 +95,45 @@ class BackfillRequest(Struct, frozen=True):
     reprocess: str = "none"
     run_backwards: bool = False
     conf: dict[str, Any] = {}
+
+
+class ClearRequest(Struct, frozen=True):
+    """Which runs: ``run_id``, or those with a logical date in [start, end].
+
+    Which tasks: those named in ``tasks`` or found by ``task_regex``, else all; with what is above or below them on demand.
+    ``map_indexes``: of mapped tasks, these instances alone.  ``original``: by the runs' own versions, not the current one.
+    """
+
+    run_id: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    tasks: list[str] = []
+    task_regex: str | None = None
+    upstream: bool = False
+    downstream: bool = False
+    only_failed: bool = False
+    map_indexes: list[int] = []
+    original: bool = False
+    dry_run: bool = False
+
+
+class ClearedInstance(Struct, frozen=True):
+    """``state``: the one that it was in."""
+
+    run_id: str
+    task_id: str
+    map_index: int
+    state: TaskState
+
+
+class ClearResult(Struct, frozen=True):
+    """``instances``: the first 1,000 of ``count``.  ``left_behind``: tasks below that stay upstream_failed."""
+
+    count: int
+    runs: int
+    instances: list[ClearedInstance]
+    left_behind: list[str]
+    dry_run: bool
 
 
 class TaskNode(Struct, frozen=True):
