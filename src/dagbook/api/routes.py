@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagbook.api.handlers import dags, events, runs
+from dagbook.api.handlers import again, dags, events, runs
 
 _ID = r"([^/]+)"
 _API = r"/dagbook/api"
@@ -21,7 +21,10 @@ def routes() -> list[tuple[str, Any]]:
         (rf"{_API}/dags", dags.DagsHandler),
         (dag, dags.DagHandler),
         (rf"{dag}/versions", dags.VersionsHandler),
-        (rf"{dag}/backfills", dags.BackfillsHandler),
+        (rf"{dag}/clear", again.ClearHandler),
+        (rf"{dag}/backfills", again.BackfillsHandler),
+        (rf"{dag}/backfills/preview", again.BackfillPreviewHandler),
+        (rf"{dag}/backfills/([0-9]{{1,18}})", again.BackfillHandler),
         (rf"{dag}/runs", runs.RunsHandler),
         (run, runs.RunHandler),
         (rf"{run}/cancel", runs.CancelHandler),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import urllib.error
 import urllib.request
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -16,8 +16,12 @@ from dagbook.client.discover import HOW_TO_START, Server
 from dagbook.errors import DagbookError, EngineUnavailable, Fault, InvalidDag
 from dagbook.spec.models import RETURN_VALUE, DagSource
 from dagbook.wire.rest import (
+    BackfillChange,
     BackfillDetail,
+    BackfillPreview,
     BackfillRequest,
+    ClearRequest,
+    ClearResult,
     DagDetail,
     DagSummary,
     DeployRequest,
@@ -82,6 +86,18 @@ class Api:
 
     def backfills(self, dag_id: str) -> list[BackfillDetail]:
         return self._get(f"dags/{_part(dag_id)}/backfills", list[BackfillDetail])
+
+    def preview_backfill(self, dag_id: str, request: BackfillRequest) -> BackfillPreview:
+        return self._send("POST", f"dags/{_part(dag_id)}/backfills/preview", request, BackfillPreview)
+
+    def one_backfill(self, dag_id: str, backfill: int) -> BackfillDetail:
+        return self._get(f"dags/{_part(dag_id)}/backfills/{backfill}", BackfillDetail)
+
+    def change_backfill(self, dag_id: str, backfill: int, state: Literal["paused", "running", "cancelled"]) -> BackfillDetail:
+        return self._send("PATCH", f"dags/{_part(dag_id)}/backfills/{backfill}", BackfillChange(state), BackfillDetail)
+
+    def clear(self, dag_id: str, request: ClearRequest) -> ClearResult:
+        return self._send("POST", f"dags/{_part(dag_id)}/clear", request, ClearResult)
 
     # Runs --------------------------------------------------------------------------------------
 

@@ -6,11 +6,13 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from dagbook.commands.trigger import params_of
+from dagbook.decide.backfill import AGAIN, Step, plan, refused
 from dagbook.decide.calendar import DataInterval, backfill_intervals
-from dagbook.errors import Invalid
+from dagbook.errors import Conflict, Invalid
 from dagbook.spec.models import DagSpec
 from dagbook.states import RunType
 from dagbook.store import backfills, runs, versions
+from dagbook.store.backfills import BackfillRow
 from dagbook.store.runs import NewRun
 from dagbook.store.versions import Versions
 from dagbook.store.work import Work
@@ -18,43 +20,59 @@ from dagbook.wire.rest import BackfillRequest
 
 #: One backfill makes at most this many runs.
 LIMIT = 20_000
-_AGAIN = {"none": (), "failed": ("failed",), "completed": ("failed", "success")}
+
+
+def preview(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -> list[Step]:
+    """What ``create`` would do, interval by interval, in the order in which they would go."""
+    return _plan(work, cache.spec(work, versions.existing(work, dag_id).version), request)
 
 
 def create(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -> int:
     """Queue a run for every interval whose logical date lies in the request's days; the backfill's id.
 
-    Intervals that have a run are left alone, or run again where ``reprocess`` says so.
+    Intervals that have a run are left alone, or run again where ``reprocess`` says so.  Of two requests at once the second
+    sees the first one's runs.
     """
-    row = versions.existing(work, dag_id)
+    versions.existing(work, dag_id)
+    row = versions.dag_row(work, dag_id, lock=True)
+    assert row is not None
     spec = cache.spec(work, row.version)
-    intervals = plan(spec, request)
-    taken = backfills.taken(work, dag_id, [i.start for i in intervals])
-    again = [taken[i.start][0] for i in intervals if i.start in taken and taken[i.start][1] in _AGAIN[request.reprocess]]
-    new = [i for i in intervals if i.start not in taken]
+    planned = _plan(work, spec, request)
+    steps = [(place, s) for place, s in enumerate(planned) if s.action != "skip"]
     params = params_of(spec, request.conf)
+    starts = [s.interval.start for s in planned]
     backfill = backfills.insert(
         work,
         dag_id,
-        intervals[0].start,
-        intervals[-1].start,
+        min(starts),
+        max(starts),
         request.max_active_runs,
         request.reprocess,
         request.run_backwards,
         request.conf,
-        len(new) + len(again),
+        len(steps),
     )
-    ordered = list(reversed(new)) if request.run_backwards else new
-    runs.insert(work, [_run(dag_id, row.version, n, i) for n, i in enumerate(ordered)], request.conf, params, backfill)
-    backfills.take_over(work, backfill, again, row.version)
+    new = [_run(dag_id, row.version, place, s.interval) for place, s in steps if s.action == "create"]
+    runs.insert(work, new, request.conf, params, backfill)
+    again = {s.run: place for place, s in steps if s.action == "rerun" and s.run is not None}
+    backfills.take_over(work, backfill, again, row.version, request.conf, params)
     work.dag_changed(dag_id)
     return backfill
 
 
-def plan(spec: DagSpec, request: BackfillRequest) -> list[DataInterval]:
-    """The intervals, oldest first; ``Invalid`` says why there are none."""
-    if request.reprocess not in _AGAIN:
-        raise Invalid(f"reprocess={request.reprocess!r} is not one of none, failed, completed")
+def _plan(work: Work, spec: DagSpec, request: BackfillRequest) -> list[Step]:
+    intervals = _intervals(spec, request)
+    if reason := refused(spec, backwards=request.run_backwards):
+        raise Invalid(reason)
+    params_of(spec, request.conf)
+    taken = backfills.taken(work, spec.dag_id, [i.start for i in intervals])
+    return plan(intervals, taken, request.reprocess, backwards=request.run_backwards)
+
+
+def _intervals(spec: DagSpec, request: BackfillRequest) -> list[DataInterval]:
+    """Oldest first; ``Invalid`` says why there are none."""
+    if request.reprocess not in AGAIN:
+        raise Invalid(f"reprocess={request.reprocess!r} is not one of {', '.join(AGAIN)}")
     if request.max_active_runs < 1:
         raise Invalid(f"max_active_runs={request.max_active_runs} must be at least 1")
     if request.end < request.start:
@@ -80,3 +98,24 @@ def _midnight(day: date, zone: str) -> datetime:
 def _run(dag_id: str, version: str, place: int, interval: DataInterval) -> NewRun:
     run_id = f"backfill__{interval.start.isoformat()}"
     return NewRun(dag_id, run_id, version, RunType.BACKFILL, interval.start, interval, place)
+
+
+def pause(work: Work, dag_id: str, backfill: int, is_paused: bool) -> None:
+    """While paused none of its runs starts; those that have started go on."""
+    backfills.pause(work, _open(work, dag_id, backfill), is_paused)
+
+
+def cancel(work: Work, dag_id: str, backfill: int, who: str) -> None:
+    """Its runs that wait never start; those that run are stopped."""
+    row = _open(work, dag_id, backfill)
+    reason = f"its backfill was cancelled by {who}" if who else "its backfill was cancelled"
+    backfills.cancel(work, row, reason)
+    for run in backfills.running(work, backfill):
+        runs.cancel(work, run, reason)
+
+
+def _open(work: Work, dag_id: str, backfill: int) -> BackfillRow:
+    row = backfills.existing(work, dag_id, backfill, lock=True)
+    if row.completed_at is not None:
+        raise Conflict(f"backfill {backfill} of DAG {dag_id!r} has ended already: {'cancelled' if row.is_cancelled else 'completed'}")
+    return row

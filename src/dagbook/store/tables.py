@@ -90,6 +90,7 @@ backfill = Table(
     Column("reprocess", Text, CheckConstraint("reprocess IN ('none', 'failed', 'completed')"), nullable=False),
     Column("run_backwards", Boolean, nullable=False),
     Column("is_paused", Boolean, nullable=False, server_default=text("false")),
+    Column("is_cancelled", Boolean, nullable=False, server_default=text("false")),
     Column("conf", JSONB, nullable=False),
     Column("total", Integer, nullable=False),
     _now(),

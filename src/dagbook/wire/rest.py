@@ -20,6 +20,9 @@ GET    dags/{dag}/runs/{run}/tasks/{task}/logs?map_index=&try=&offset=   LogChun
 GET    dags/{dag}/runs/{run}/tasks/{task}/xcom?map_index=&key=           XComValue
 GET    dags/{dag}/backfills                               list[BackfillDetail]
 POST   dags/{dag}/backfills  BackfillRequest              BackfillDetail
+POST   dags/{dag}/backfills/preview  BackfillRequest      BackfillPreview
+GET    dags/{dag}/backfills/{id}                          BackfillDetail
+PATCH  dags/{dag}/backfills/{id}  BackfillChange          BackfillDetail
 GET    import-errors                                      list[ImportErrorDetail]
 WS     events        client sends Subscribe; server sends Event
 ========================================================  ==========================================
@@ -28,7 +31,7 @@ WS     events        client sends Subscribe; server sends Event
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -250,7 +253,7 @@ class XComValue(Struct, frozen=True):
 
 
 class BackfillDetail(Struct, frozen=True):
-    """``counts``: runs by state; ``total`` intervals planned."""
+    """``state``: running, paused, completed or cancelled; ``counts``: runs by state; ``total``: runs planned."""
 
     id: int
     dag_id: str
@@ -261,6 +264,31 @@ class BackfillDetail(Struct, frozen=True):
     total: int
     counts: dict[str, int]
     runs: list[RunSummary]
+    reprocess: str = "none"
+    run_backwards: bool = False
+
+
+class BackfillChange(Struct, frozen=True):
+    """``state``: paused, running (resumes it) or cancelled."""
+
+    state: Literal["paused", "running", "cancelled"]
+
+
+class PlannedInterval(Struct, frozen=True):
+    """``action``: create, rerun or skip."""
+
+    start: datetime
+    end: datetime
+    action: str
+    reason: str
+
+
+class BackfillPreview(Struct, frozen=True):
+    """In the order in which they go; ``counts``: intervals by action."""
+
+    intervals: list[PlannedInterval]
+    counts: dict[str, int]
+    max_active_runs: int
 
 
 class ImportErrorDetail(Struct, frozen=True):

@@ -1,13 +1,13 @@
-"""DAGs, their versions and backfills; the engine's state."""
+"""DAGs and their versions; the engine's state."""
 
 from __future__ import annotations
 
 from dagbook.api.handlers.base import Handler, endpoint
-from dagbook.commands import backfill, deploy, pause
+from dagbook.commands import deploy, pause
 from dagbook.errors import Invalid
-from dagbook.queries import backfills, dags
+from dagbook.queries import dags
 from dagbook.services.loop import utc_now
-from dagbook.wire.rest import BackfillRequest, DeployRequest, PauseRequest
+from dagbook.wire.rest import DeployRequest, PauseRequest
 from dagbook.worker.parse import parse
 
 #: Characters of a notebook DAG's module; a slice carries code, not data.
@@ -58,18 +58,6 @@ class VersionsHandler(Handler):
     @endpoint
     async def get(self, dag_id: str) -> None:
         self.say(await self.engine.call(lambda work, _: dags.versions(work, dag_id)))
-
-
-class BackfillsHandler(Handler):
-    @endpoint
-    async def get(self, dag_id: str) -> None:
-        self.say(await self.engine.call(lambda work, _: backfills.of_dag(work, dag_id)))
-
-    @endpoint
-    async def post(self, dag_id: str) -> None:
-        request = self.body(BackfillRequest)
-        made = await self.engine.call(lambda work, cache: backfill.create(work, cache, dag_id, request))
-        self.say(await self.engine.call(lambda work, _: backfills.one(work, dag_id, made)), 201)
 
 
 class ImportErrorsHandler(Handler):
