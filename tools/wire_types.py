@@ -62,6 +62,8 @@ def _type(kind: object) -> str:
     if origin in (list, tuple):
         inner = _type(args[0])
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
+    if origin is typing.Literal:
+        return " | ".join(repr(a) for a in args)
     if origin is dict:
         return f"Record<string, {_type(args[1])}>"
     if origin in (types.UnionType, typing.Union):

@@ -74,6 +74,35 @@ export interface BackfillRequest {
   conf: Record<string, unknown>;
 }
 
+export interface ClearRequest {
+  run_id: string | null;
+  start: string | null;
+  end: string | null;
+  tasks: string[];
+  task_regex: string | null;
+  upstream: boolean;
+  downstream: boolean;
+  only_failed: boolean;
+  map_indexes: number[];
+  original: boolean;
+  dry_run: boolean;
+}
+
+export interface ClearedInstance {
+  run_id: string;
+  task_id: string;
+  map_index: number;
+  state: TaskState;
+}
+
+export interface ClearResult {
+  count: number;
+  runs: number;
+  instances: ClearedInstance[];
+  left_behind: string[];
+  dry_run: boolean;
+}
+
 export interface TaskNode {
   task_id: string;
   operator: string;
@@ -184,6 +213,25 @@ export interface BackfillDetail {
   total: number;
   counts: Record<string, number>;
   runs: RunSummary[];
+  reprocess: string;
+  run_backwards: boolean;
+}
+
+export interface BackfillChange {
+  state: 'paused' | 'running' | 'cancelled';
+}
+
+export interface PlannedInterval {
+  start: string;
+  end: string;
+  action: string;
+  reason: string;
+}
+
+export interface BackfillPreview {
+  intervals: PlannedInterval[];
+  counts: Record<string, number>;
+  max_active_runs: number;
 }
 
 export interface ImportErrorDetail {

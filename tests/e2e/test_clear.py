@@ -209,7 +209,7 @@ def test_what_was_taken_by_a_branch_is_decided_again(engine, tmp_path):
 def test_a_clear_that_names_what_is_not_there_says_so(engine):
     engine.write("none.py", "with DAG('none'):\n    EmptyOperator('extract')\n")
     detail = engine.run("none")
-    with pytest.raises(NotFound, match="no task 'extrakt'.*'extract'"):
+    with pytest.raises(NotFound, match=r"no task 'extrakt'.*'extract'"):
         cleared(engine, "none", run_id=detail.run.run_id, tasks=["extrakt"])
     with pytest.raises(Invalid, match="no regular expression"):
         cleared(engine, "none", run_id=detail.run.run_id, task_regex="(")

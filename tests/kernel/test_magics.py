@@ -181,3 +181,27 @@ def test_no_engine_is_said_in_one_line_with_the_command_that_starts_it(server):
     assert "does not answer" in said
     assert "dagbook standalone" in said
     kernel.close()
+
+
+def test_a_backfill_is_previewed_and_can_be_stopped_from_another_cell(kernel):
+    shown(kernel.run("%%dag slowdays --schedule @daily --start 2025-01-01\n@task\ndef a():\n    import time\n    time.sleep(60)\na()"))
+    preview = shown(kernel.run("%dag backfill slowdays 2025-01-01 2025-01-03 --preview"))
+    assert "3 create; 1 at once. Nothing has been started" in preview
+    assert "no backfills; make one" in shown(kernel.run("%dag backfill slowdays"))
+    shown(kernel.run("b = %dag backfill slowdays 2025-01-01 2025-01-03 --no-wait"))
+    assert "paused" in shown(kernel.run("%dag backfill slowdays --pause"))
+    assert "running" in shown(kernel.run("print(b.resume().state)"))
+    assert "cancelled" in shown(kernel.run("%dag backfill slowdays --cancel"))
+    assert "cancelled" in shown(kernel.run("print(b.wait(20).state)"))
+    assert "ended already: cancelled" in kernel.run("%dag backfill slowdays --pause").text
+
+
+def test_clear_shows_what_it_would_touch_and_then_runs_it_again(kernel):
+    shown(kernel.run(TASKS.format("redo")))
+    shown(kernel.run("r = %dag run redo"))
+    dry = shown(kernel.run("%dag clear redo square[1] --downstream --dry-run"))
+    assert "Would clear 2 task instances" in dry
+    assert "square[1]" in dry
+    assert "Cleared 2 task instances" in shown(kernel.run("r = %dag clear redo square[1] --downstream"))
+    assert "success [1, 2, 1]" in shown(kernel.run("print(r.state, [i.try_number for i in r['square']])"))
+    assert "did you mean 'square'?" in kernel.run("%dag clear redo squar").text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from html import escape
+from typing import Literal
 
 from dagbook.client import Api
 from dagbook.notebook.runs import Run
@@ -12,6 +13,7 @@ from dagbook.widgets.view import in_notebook
 from dagbook.wire.rest import BackfillDetail
 
 _EVERY = 0.5
+_ENDED = ("completed", "cancelled")
 
 
 class Backfill:
@@ -34,13 +36,28 @@ class Backfill:
         """Oldest day first."""
         return [Run(self._api, self._api.run(r.dag_id, r.run_id)) for r in self.refresh()._detail.runs]
 
+    def pause(self) -> Backfill:
+        """Start no more of its runs; those that have started go on."""
+        return self._change("paused")
+
+    def resume(self) -> Backfill:
+        return self._change("running")
+
+    def cancel(self) -> Backfill:
+        """Stop what runs of it, and never start the rest."""
+        return self._change("cancelled")
+
+    def _change(self, state: Literal["paused", "running", "cancelled"]) -> Backfill:
+        self._detail = self._api.change_backfill(self._detail.dag_id, self._detail.id, state)
+        return self
+
     def refresh(self) -> Backfill:
-        self._detail = next(b for b in self._api.backfills(self._detail.dag_id) if b.id == self._detail.id)
+        self._detail = self._api.one_backfill(self._detail.dag_id, self._detail.id)
         return self
 
     def wait(self, timeout: float | None = None) -> Backfill:
         deadline = None if timeout is None else time.monotonic() + timeout
-        while self.state != "completed":
+        while self.state not in _ENDED:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"the backfill of {self._detail.dag_id!r} is {self._detail.state} after {timeout:g} s")
             time.sleep(_EVERY)
@@ -54,7 +71,7 @@ class Backfill:
 
         handle = display(self, display_id=True)
         before = ""
-        while self.state != "completed":
+        while self.state not in _ENDED:
             if (now := repr(self)) != before:
                 before = now
                 handle.update(self)

@@ -86,8 +86,8 @@ def take_over(work: Work, backfill: int, places: Mapping[int, int], version: str
     work.conn.execute(text("DELETE FROM xcom WHERE run = ANY(:runs)"), ids)
     work.conn.execute(
         text(
-            "UPDATE dag_run r SET state = 'queued', backfill_id = :b, version = :v, sort_key = w.place, start_date = NULL, end_date = NULL, "
-            "reason = NULL, missed = '{}', timeout_at = NULL, is_stalled = false, queued_at = clock_timestamp(), "
+            "UPDATE dag_run r SET state = 'queued', backfill_id = :b, version = :v, sort_key = w.place, start_date = NULL, "
+            "end_date = NULL, reason = NULL, missed = '{}', timeout_at = NULL, is_stalled = false, queued_at = clock_timestamp(), "
             "conf = CAST(:conf AS jsonb), params = CAST(:params AS jsonb) "
             "FROM unnest(CAST(:runs AS bigint[]), CAST(:places AS bigint[])) AS w(run, place) WHERE r.id = w.run"
         ),

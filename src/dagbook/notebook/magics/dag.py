@@ -8,11 +8,11 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
 from dagbook.errors import DagbookError, Invalid, nearest
-from dagbook.notebook.magics import cell, look, results, run, schedule
+from dagbook.notebook.magics import again, cell, look, results, run, schedule
 from dagbook.notebook.magics.parser import HelpShown, Verb, split
 from dagbook.notebook.magics.session import Session
 
-VERBS: dict[str, Verb] = {v.name: v for v in [*look.VERBS, *run.VERBS, *results.VERBS, *schedule.VERBS]}
+VERBS: dict[str, Verb] = {v.name: v for v in [*look.VERBS, *run.VERBS, *results.VERBS, *again.VERBS, *schedule.VERBS]}
 
 
 def overview() -> str:

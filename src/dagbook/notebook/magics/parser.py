@@ -99,3 +99,13 @@ def positive(word: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{word} must be at least 1")
     return value
+
+
+def index(word: str) -> tuple[str, int]:
+    """``task`` or ``task[3]``: the task id, and which instance of it; -1 for the task as a whole."""
+    task, bracket, rest = word.partition("[")
+    if not bracket:
+        return task, -1
+    if not rest.endswith("]") or not rest[:-1].isdigit():
+        raise Invalid(f"{word!r} is no task; write task[3] for the fourth instance of a mapped one")
+    return task, int(rest[:-1])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dagbook.errors import Invalid
-from dagbook.notebook.magics.parser import Parser, Verb
+from dagbook.notebook.magics.parser import Parser, Verb, index
 from dagbook.notebook.magics.run import newest
 from dagbook.notebook.magics.session import Session
 from dagbook.notebook.runs import Instance, Run, Task
@@ -21,19 +20,10 @@ def _parser(command: str, description: str) -> Parser:
     return p
 
 
-def _target(word: str) -> tuple[str, int]:
-    task, bracket, index = word.partition("[")
-    if not bracket:
-        return task, -1
-    if not index.endswith("]") or not index[:-1].isdigit():
-        raise Invalid(f"{word!r} is no task; write task[3] for the fourth instance of a mapped one")
-    return task, int(index[:-1])
-
-
 def _found(session: Session, args: argparse.Namespace) -> Task | Instance:
-    task, index = _target(args.task)
+    task, n = index(args.task)
     run = Run(session.api, session.api.run(args.dag_id, args.run or newest(session, args.dag_id)))
-    return run[task] if index < 0 else run[task][index]
+    return run[task] if n < 0 else run[task][n]
 
 
 def _logs(session: Session, args: Any) -> None:
