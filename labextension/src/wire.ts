@@ -146,6 +146,7 @@ export interface DagDetail {
   tasks: TaskNode[];
   params: ParamSpec[];
   source: DagSource;
+  next_run_reason: string;
   warnings: FaultBody[];
 }
 
@@ -232,6 +233,18 @@ export interface BackfillPreview {
   intervals: PlannedInterval[];
   counts: Record<string, number>;
   max_active_runs: number;
+}
+
+export interface ReasonBody {
+  code: string;
+  text: string;
+  fix: string | null;
+}
+
+export interface Why {
+  subject: string;
+  state: string | null;
+  reasons: ReasonBody[];
 }
 
 export interface ImportErrorDetail {

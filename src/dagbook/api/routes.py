@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagbook.api.handlers import again, dags, events, runs
+from dagbook.api.handlers import again, dags, events, runs, why
 
 _ID = r"([^/]+)"
 _API = r"/dagbook/api"
@@ -21,6 +21,9 @@ def routes() -> list[tuple[str, Any]]:
         (rf"{_API}/dags", dags.DagsHandler),
         (dag, dags.DagHandler),
         (rf"{dag}/versions", dags.VersionsHandler),
+        (rf"{dag}/why", why.DagWhyHandler),
+        (rf"{run}/why", why.RunWhyHandler),
+        (rf"{task}/why", why.TaskWhyHandler),
         (rf"{dag}/clear", again.ClearHandler),
         (rf"{dag}/backfills", again.BackfillsHandler),
         (rf"{dag}/backfills/preview", again.BackfillPreviewHandler),

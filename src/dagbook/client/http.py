@@ -35,6 +35,7 @@ from dagbook.wire.rest import (
     Status,
     TriggerRequest,
     VersionSummary,
+    Why,
     XComValue,
 )
 
@@ -130,6 +131,14 @@ class Api:
     def xcom(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1, key: str = RETURN_VALUE) -> XComValue:
         """The value as it is kept, with its size and preview."""
         return self._get(f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}/xcom", XComValue, map_index=map_index, key=key)
+
+    def why(self, dag_id: str, run_id: str | None = None, task_id: str | None = None, map_index: int = -1) -> Why:
+        """Why the DAG, the run, or the task doesn't go on."""
+        if run_id is None:
+            return self._get(f"dags/{_part(dag_id)}/why", Why)
+        if task_id is None:
+            return self._get(f"{_run(dag_id, run_id)}/why", Why)
+        return self._get(f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}/why", Why, map_index=map_index)
 
     # The wire ----------------------------------------------------------------------------------
 

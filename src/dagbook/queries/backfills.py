@@ -27,7 +27,7 @@ def one(work: Work, dag_id: str, backfill: int) -> BackfillDetail:
 
 def planned(steps: Sequence[Step], max_active_runs: int) -> BackfillPreview:
     """A plan as its reader sees it."""
-    actions = Counter(s.action for s in steps)
+    actions = Counter[str](s.action for s in steps)
     intervals = [PlannedInterval(s.interval.start, s.interval.end, s.action, s.reason) for s in steps]
     return BackfillPreview(intervals, dict(actions), max_active_runs)
 

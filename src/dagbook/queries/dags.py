@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import dagbook
+from dagbook.decide.next_run import describe_next
 from dagbook.queries.runs import node, summary
 from dagbook.store import files, jobs, reading
 from dagbook.store import versions as store_versions
@@ -48,7 +49,8 @@ def detail(work: Work, cache: Versions, dag_id: str) -> DagDetail:
     found = one(work, dag_id)
     spec = cache.spec(work, found.version)
     source = store_versions.source_of(work, found.version)
-    return DagDetail(found, [node(t) for t in spec.tasks], list(spec.params), source)
+    reason = describe_next(spec, store_versions.last_interval(work, dag_id), reading.now(work))
+    return DagDetail(found, [node(t) for t in spec.tasks], list(spec.params), source, reason)
 
 
 def versions(work: Work, dag_id: str) -> list[VersionSummary]:

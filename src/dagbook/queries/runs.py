@@ -112,7 +112,7 @@ def _progress(t: TaskSpec, counts: list[StateCount]) -> TaskProgress:
     )
 
 
-def _task(spec: DagSpec, task_id: str) -> TaskSpec:
+def task(spec: DagSpec, task_id: str) -> TaskSpec:
     for t in spec.tasks:
         if t.task_id == task_id:
             return t
@@ -122,7 +122,7 @@ def _task(spec: DagSpec, task_id: str) -> TaskSpec:
 def _located(work: Work, cache: Versions, dag_id: str, run_id: str, task_id: str) -> tuple[int, TaskSpec]:
     store_versions.existing(work, dag_id)
     key = runs.existing(work, dag_id, run_id)
-    return key.id, _task(cache.spec(work, key.version), task_id)
+    return key.id, task(cache.spec(work, key.version), task_id)
 
 
 def instances(work: Work, cache: Versions, dag_id: str, run_id: str, task_id: str, offset: int, limit: int) -> list[InstanceDetail]:

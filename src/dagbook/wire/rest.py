@@ -23,6 +23,9 @@ POST   dags/{dag}/backfills  BackfillRequest              BackfillDetail
 POST   dags/{dag}/backfills/preview  BackfillRequest      BackfillPreview
 GET    dags/{dag}/backfills/{id}                          BackfillDetail
 PATCH  dags/{dag}/backfills/{id}  BackfillChange          BackfillDetail
+GET    dags/{dag}/why                                     Why
+GET    dags/{dag}/runs/{run}/why                          Why
+GET    dags/{dag}/runs/{run}/tasks/{task}/why?map_index=  Why
 GET    import-errors                                      list[ImportErrorDetail]
 WS     events        client sends Subscribe; server sends Event
 ========================================================  ==========================================
@@ -184,6 +187,8 @@ class DagDetail(Struct, frozen=True):
     tasks: list[TaskNode]
     params: list[ParamSpec]
     source: DagSource
+    #: Why the next run is due when it is, or why none is.
+    next_run_reason: str = ""
     warnings: list[FaultBody] = []
 
 
@@ -289,6 +294,22 @@ class BackfillPreview(Struct, frozen=True):
     intervals: list[PlannedInterval]
     counts: dict[str, int]
     max_active_runs: int
+
+
+class ReasonBody(Struct, frozen=True):
+    """``fix``: the command that unblocks it: as ``%dag`` takes it, or in full where it starts with ``dagbook``."""
+
+    code: str
+    text: str
+    fix: str | None = None
+
+
+class Why(Struct, frozen=True):
+    """Why ``subject`` doesn't go on, each reason held up by the next; ``state``: of a run or task."""
+
+    subject: str
+    state: str | None
+    reasons: list[ReasonBody]
 
 
 class ImportErrorDetail(Struct, frozen=True):

@@ -1,12 +1,14 @@
-"""``%dag list``, ``show`` and ``status``."""
+"""``%dag list``, ``show``, ``why`` and ``status``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dagbook.client.discover import HOW_TO_START
-from dagbook.notebook.magics.parser import Parser, Verb
+from dagbook.notebook.magics.parser import Parser, Verb, index
+from dagbook.notebook.magics.run import newest
 from dagbook.notebook.magics.session import Session
+from dagbook.notebook.reasons import Reasons
 from dagbook.notebook.runs import Run
 from dagbook.notebook.tables import Table
 from dagbook.widgets.picture import LOOKS
@@ -51,7 +53,26 @@ def _show(session: Session, args: Any) -> Run | None:
         print(detail.source.text)
         return None
     show_dag(args.dag_id, detail.tasks, f"{'draft' if detail.dag.is_draft else 'version'} {detail.dag.version[:8]}")
+    if detail.dag.schedule:
+        at = f"{detail.dag.next_run:%Y-%m-%d %H:%M} UTC" if detail.dag.next_run else "none"
+        print(f"Schedule {detail.dag.schedule}; next run: {at} – {detail.next_run_reason}")
     return None
+
+
+def _why_parser() -> Parser:
+    p = Parser("%dag why", "Why a DAG, its run, or a task doesn't go on; each reason is held up by the next one.")
+    p.add_argument("dag_id", metavar="ID")
+    p.add_argument("task", metavar="TASK", nargs="?", help="a task of the run; task[3] for one instance of a mapped task")
+    p.add_argument("--run", metavar="RUN", help="default: the newest run, where a task is asked for")
+    return p
+
+
+def _why(session: Session, args: Any) -> Reasons:
+    run, task, n = args.run, None, -1
+    if args.task:
+        task, n = index(args.task)
+        run = run or newest(session, args.dag_id)
+    return Reasons(session.api.why(args.dag_id, run, task, n))
 
 
 def _status(session: Session, _args: Any) -> Table:
@@ -65,6 +86,7 @@ def _status(session: Session, _args: Any) -> Table:
 
 
 VERBS = [
+    Verb("why", _why_parser(), _why, ("dag", "task")),
     Verb("list", _list_parser(), _list),
     Verb("show", _show_parser(), _show, ("dag", "run")),
     Verb("status", Parser("%dag status", "Which parts of the engine are alive, and which DAG files have errors."), _status),
