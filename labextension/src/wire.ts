@@ -235,6 +235,31 @@ export interface BackfillPreview {
   max_active_runs: number;
 }
 
+export interface DatasetDetail {
+  uri: string;
+  events: number;
+  last_event: string | null;
+  consumers: string[];
+  pending: string[];
+}
+
+export interface DatasetEventRequest {
+  uri: string;
+  extra: Record<string, unknown>;
+}
+
+export interface DatasetEventDetail {
+  id: number;
+  uri: string;
+  at: string;
+  extra: Record<string, unknown>;
+  alias: string | null;
+  source_dag_id: string | null;
+  source_run_id: string | null;
+  source_task_id: string | null;
+  source_map_index: number | null;
+}
+
 export interface ReasonBody {
   code: string;
   text: string;

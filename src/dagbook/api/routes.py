@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagbook.api.handlers import again, dags, events, runs, why
+from dagbook.api.handlers import again, dags, datasets, events, runs, why
 
 _ID = r"([^/]+)"
 _API = r"/dagbook/api"
@@ -18,6 +18,8 @@ def routes() -> list[tuple[str, Any]]:
         (rf"{_API}/status", dags.StatusHandler),
         (rf"{_API}/import-errors", dags.ImportErrorsHandler),
         (rf"{_API}/events", events.EventsHandler),
+        (rf"{_API}/datasets", datasets.DatasetsHandler),
+        (rf"{_API}/datasets/events", datasets.DatasetEventsHandler),
         (rf"{_API}/dags", dags.DagsHandler),
         (dag, dags.DagHandler),
         (rf"{dag}/versions", dags.VersionsHandler),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dagbook import __version__, settings
+from dagbook.cli import backfill, dags, stores
 from dagbook.errors import DagbookError
 
 app = typer.Typer(
@@ -15,6 +16,13 @@ app = typer.Typer(
 )
 db = typer.Typer(no_args_is_help=True, help="The metadata database.")
 app.add_typer(db, name="db")
+app.add_typer(dags.dags, name="dags")
+app.add_typer(dags.tasks, name="tasks")
+app.add_typer(backfill.backfill, name="backfill")
+app.add_typer(stores.variables, name="variables")
+app.add_typer(stores.pools, name="pools")
+app.add_typer(stores.datasets, name="datasets")
+app.command("check")(dags.check)
 
 Parent = Annotated[int | None, typer.Option(hidden=True, help="Process to end with.")]
 Port = Annotated[int, typer.Option(help="Port to listen on.")]

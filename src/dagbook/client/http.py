@@ -24,6 +24,9 @@ from dagbook.wire.rest import (
     ClearResult,
     DagDetail,
     DagSummary,
+    DatasetDetail,
+    DatasetEventDetail,
+    DatasetEventRequest,
     DeployRequest,
     ImportErrorDetail,
     InstanceDetail,
@@ -139,6 +142,18 @@ class Api:
         if task_id is None:
             return self._get(f"{_run(dag_id, run_id)}/why", Why)
         return self._get(f"{_run(dag_id, run_id)}/tasks/{_part(task_id)}/why", Why, map_index=map_index)
+
+    # Datasets ----------------------------------------------------------------------------------
+
+    def datasets(self) -> list[DatasetDetail]:
+        return self._get("datasets", list[DatasetDetail])
+
+    def dataset_events(self, uri: str = "", limit: int = 25) -> list[DatasetEventDetail]:
+        return self._get("datasets/events", list[DatasetEventDetail], uri=uri, limit=limit)
+
+    def post_dataset_event(self, uri: str, extra: dict[str, Any] | None = None) -> DatasetEventDetail:
+        """Say that ``uri`` has a new state."""
+        return self._send("POST", "datasets/events", DatasetEventRequest(uri, extra or {}), DatasetEventDetail)
 
     # The wire ----------------------------------------------------------------------------------
 

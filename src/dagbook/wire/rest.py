@@ -26,6 +26,9 @@ PATCH  dags/{dag}/backfills/{id}  BackfillChange          BackfillDetail
 GET    dags/{dag}/why                                     Why
 GET    dags/{dag}/runs/{run}/why                          Why
 GET    dags/{dag}/runs/{run}/tasks/{task}/why?map_index=  Why
+GET    datasets                                           list[DatasetDetail]
+GET    datasets/events?uri=&limit=                        list[DatasetEventDetail], newest first
+POST   datasets/events     DatasetEventRequest            DatasetEventDetail
 GET    import-errors                                      list[ImportErrorDetail]
 WS     events        client sends Subscribe; server sends Event
 ========================================================  ==========================================
@@ -294,6 +297,37 @@ class BackfillPreview(Struct, frozen=True):
     intervals: list[PlannedInterval]
     counts: dict[str, int]
     max_active_runs: int
+
+
+class DatasetDetail(Struct, frozen=True):
+    """``consumers``: DAGs that it starts; ``pending``: of them, those that have news of it which no run has used."""
+
+    uri: str
+    events: int
+    last_event: datetime | None
+    consumers: list[str]
+    pending: list[str]
+
+
+class DatasetEventRequest(Struct, frozen=True):
+    """A new state of ``uri``, from outside of any DAG."""
+
+    uri: str
+    extra: dict[str, Any] = {}
+
+
+class DatasetEventDetail(Struct, frozen=True):
+    """``source_…``: the task that made it; ``None`` where it came from outside."""
+
+    id: int
+    uri: str
+    at: datetime
+    extra: dict[str, Any]
+    alias: str | None
+    source_dag_id: str | None
+    source_run_id: str | None
+    source_task_id: str | None
+    source_map_index: int | None
 
 
 class ReasonBody(Struct, frozen=True):
