@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -46,7 +47,7 @@ def status(server, path: str, method: str = "GET", body: object = None, **header
         return e.code, json.loads(said) if said.startswith(b"{") else {}
 
 
-PATHS = [pattern.removeprefix("/dagbook/api/").replace("([^/]+)", "x") for pattern, _ in routes()]
+PATHS = [re.sub(r"\([^)]*\)", "1", pattern.removeprefix("/dagbook/api/")) for pattern, _ in routes()]
 
 
 @pytest.mark.parametrize("path", PATHS)

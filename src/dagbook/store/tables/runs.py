@@ -1,4 +1,4 @@
-"""Every table, its checks and its indexes; each index is named for the question it answers."""
+"""DAGs, their versions, runs, tasks, results and what is owed to them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    DateTime,
-    Double,
     ForeignKey,
     ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Table,
     Text,
     UniqueConstraint,
@@ -26,19 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from dagbook.states import MOVES, RunState
-
-SCHEMA = "dagbook"
-metadata = MetaData(schema=SCHEMA)
-_Time = DateTime(timezone=True)
-
-
-def _now(name: str = "created_at") -> Column[object]:
-    return Column(name, _Time, nullable=False, server_default=func.now())
-
-
-def _one_of(column: str, words: object) -> str:
-    return f"{column} IN ({', '.join(repr(str(w)) for w in words)})"  # type: ignore[attr-defined]
-
+from dagbook.store.tables.base import Time, metadata, now, one_of
 
 dag = Table(
     "dag",
@@ -57,11 +42,11 @@ dag = Table(
     Column("max_active_runs", Integer, nullable=False),
     Column("max_active_tasks", Integer, nullable=False),
     # The next scheduled run's interval; it is due at next_run_at.
-    Column("next_start", _Time),
-    Column("next_end", _Time),
-    Column("next_run_at", _Time),
+    Column("next_start", Time),
+    Column("next_end", Time),
+    Column("next_run_at", Time),
     Column("schedule_error", Text),
-    Column("updated_at", _Time, nullable=False, server_default=func.now()),
+    Column("updated_at", Time, nullable=False, server_default=func.now()),
     Index("dag_next_run", "next_run_at", postgresql_where=text("next_run_at IS NOT NULL AND NOT is_paused AND is_active")),
 )
 
@@ -75,7 +60,7 @@ dag_version = Table(
     Column("source", Text, nullable=False),
     Column("segments", JSONB, nullable=False),
     Column("path", Text),
-    _now(),
+    now(),
     UniqueConstraint("dag_id", "number"),
 )
 
@@ -84,8 +69,8 @@ backfill = Table(
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), nullable=False),
-    Column("from_date", _Time, nullable=False),
-    Column("to_date", _Time, nullable=False),
+    Column("from_date", Time, nullable=False),
+    Column("to_date", Time, nullable=False),
     Column("max_active_runs", Integer, CheckConstraint("max_active_runs >= 1"), nullable=False),
     Column("reprocess", Text, CheckConstraint("reprocess IN ('none', 'failed', 'completed')"), nullable=False),
     Column("run_backwards", Boolean, nullable=False),
@@ -93,8 +78,8 @@ backfill = Table(
     Column("is_cancelled", Boolean, nullable=False, server_default=text("false")),
     Column("conf", JSONB, nullable=False),
     Column("total", Integer, nullable=False),
-    _now(),
-    Column("completed_at", _Time),
+    now(),
+    Column("completed_at", Time),
     Index("backfill_of_dag", "dag_id", "id"),
 )
 
@@ -105,11 +90,11 @@ dag_run = Table(
     Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), nullable=False),
     Column("run_id", Text, nullable=False),
     Column("version", Text, ForeignKey(dag_version.c.version), nullable=False),
-    Column("state", Text, CheckConstraint(_one_of("state", RunState)), nullable=False),
+    Column("state", Text, CheckConstraint(one_of("state", RunState)), nullable=False),
     Column("run_type", Text, nullable=False),
-    Column("logical_date", _Time, nullable=False),
-    Column("data_interval_start", _Time, nullable=False),
-    Column("data_interval_end", _Time, nullable=False),
+    Column("logical_date", Time, nullable=False),
+    Column("data_interval_start", Time, nullable=False),
+    Column("data_interval_end", Time, nullable=False),
     Column("conf", JSONB, nullable=False, server_default=text("'{}'")),
     Column("params", JSONB, nullable=False, server_default=text("'{}'")),
     Column("backfill_id", BigInteger, ForeignKey(backfill.c.id, ondelete="SET NULL")),
@@ -117,14 +102,14 @@ dag_run = Table(
     Column("sort_key", BigInteger, nullable=False, server_default="0"),
     Column("reason", Text),
     # When dagrun_timeout ends it.
-    Column("timeout_at", _Time),
+    Column("timeout_at", Time),
     # Nothing of it can go on before the run before it does: it holds no place among the active runs.
     Column("is_stalled", Boolean, nullable=False, server_default=text("false")),
     # Deadlines that have passed unmet: task ids, "" for the run's own.
     Column("missed", ARRAY(Text), nullable=False, server_default="{}"),
-    _now("queued_at"),
-    Column("start_date", _Time),
-    Column("end_date", _Time),
+    now("queued_at"),
+    Column("start_date", Time),
+    Column("end_date", Time),
     CheckConstraint("(end_date IS NULL) = (state IN ('queued', 'running'))", name="ended_when_finished"),
     UniqueConstraint("dag_id", "run_id"),
     Index(
@@ -143,7 +128,7 @@ run_due = Table(
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("run", BigInteger, nullable=False),
-    _now("at"),
+    now("at"),
     Index("runs_due", "at"),
     Index("due_of_run", "run"),
 )
@@ -167,9 +152,9 @@ job = Table(
     # The kernel's start time of the process: a reused pid is another process.
     Column("pid_started", BigInteger, nullable=False),
     Column("state", Text, CheckConstraint("state IN ('running', 'ended', 'dead')"), nullable=False),
-    _now("started_at"),
-    _now("heartbeat_at"),
-    Column("ended_at", _Time),
+    now("started_at"),
+    now("heartbeat_at"),
+    Column("ended_at", Time),
     Index("jobs_alive", "kind", "heartbeat_at", postgresql_where=text("state = 'running'")),
 )
 
@@ -183,9 +168,9 @@ trigger = Table(
     Column("task_id", Text, nullable=False),
     Column("map_index", Integer, nullable=False),
     Column("try_number", Integer, nullable=False),
-    Column("timeout_at", _Time),
+    Column("timeout_at", Time),
     Column("job_id", BigInteger),
-    _now(),
+    now(),
     Index("triggers_to_claim", "job_id", "id"),
 )
 
@@ -196,8 +181,8 @@ task_instance = Table(
     Column("task_id", Text, primary_key=True),
     Column("map_index", Integer, primary_key=True, server_default="-1"),
     Column("dag_id", Text, nullable=False),
-    Column("logical_date", _Time, nullable=False),
-    Column("state", Text, CheckConstraint(_one_of("state", MOVES)), nullable=False, server_default="none"),
+    Column("logical_date", Time, nullable=False),
+    Column("state", Text, CheckConstraint(one_of("state", MOVES)), nullable=False, server_default="none"),
     Column("try_number", Integer, nullable=False, server_default="0"),
     Column("max_tries", Integer, nullable=False, server_default="1"),
     # Tries lost by the engine's own fault; they don't count against the retries.
@@ -209,10 +194,10 @@ task_instance = Table(
     Column("queue", Text, nullable=False),
     Column("label", Text),
     Column("reason", Text),
-    Column("not_before", _Time),
-    Column("queued_at", _Time),
-    Column("start_date", _Time),
-    Column("end_date", _Time),
+    Column("not_before", Time),
+    Column("queued_at", Time),
+    Column("start_date", Time),
+    Column("end_date", Time),
     Column("hostname", Text),
     Column("pid", Integer),
     Column("job_id", BigInteger),
@@ -265,9 +250,9 @@ task_instance_history = Table(
     Column("try_number", Integer, primary_key=True),
     Column("state", Text, nullable=False),
     Column("reason", Text),
-    Column("queued_at", _Time),
-    Column("start_date", _Time),
-    Column("end_date", _Time),
+    Column("queued_at", Time),
+    Column("start_date", Time),
+    Column("end_date", Time),
     Column("hostname", Text),
     Column("pid", Integer),
     ForeignKeyConstraint(["run"], [dag_run.c.id], ondelete="CASCADE"),
@@ -286,49 +271,7 @@ xcom = Table(
     # Of parts of it that are mapped over: JSON path → length.
     Column("lengths", JSONB),
     Column("preview", JSONB, nullable=False),
-    _now(),
-)
-
-dataset = Table("dataset", metadata, Column("uri", Text, primary_key=True), _now())
-
-dataset_event = Table(
-    "dataset_event",
-    metadata,
-    Column("id", BigInteger, Identity(), primary_key=True),
-    Column("uri", Text, nullable=False),
-    Column("source_run", BigInteger),
-    Column("source_task_id", Text),
-    Column("source_map_index", Integer),
-    Column("extra", JSONB, nullable=False, server_default=text("'{}'")),
-    Column("alias", Text),
-    _now(),
-    Index("events_of_dataset", "uri", text("created_at DESC")),
-)
-
-# What each DAG's schedule asks for: URIs, and aliases with a mark before.
-dataset_consumer = Table(
-    "dataset_consumer",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), primary_key=True),
-    Index("datasets_of_dag", "dag_id"),
-)
-
-# Events that a DAG has not used yet.
-dataset_pending = Table(
-    "dataset_pending",
-    metadata,
-    Column("dag_id", Text, ForeignKey(dag.c.dag_id, ondelete="CASCADE"), primary_key=True),
-    Column("event", BigInteger, ForeignKey(dataset_event.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("name", Text, primary_key=True),
-)
-
-# The events that started a run.
-run_event = Table(
-    "run_event",
-    metadata,
-    Column("run", BigInteger, ForeignKey(dag_run.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("event", BigInteger, ForeignKey(dataset_event.c.id, ondelete="CASCADE"), primary_key=True),
+    now(),
 )
 
 # Calls of the author's functions that are owed; made in a process of their own.
@@ -353,56 +296,9 @@ callback = Table(
     Column("lost_count", Integer, nullable=False, server_default="0"),
     Column("job_id", BigInteger),
     Column("error", Text),
-    _now(),
-    Column("ended_at", _Time),
+    now(),
+    Column("ended_at", Time),
     Index("callbacks_waiting", "id", postgresql_where=text("state = 'waiting'")),
     Index("callbacks_of_job", "job_id", postgresql_where=text("state IN ('queued', 'running')")),
     Index("callbacks_of_run", "run", "task_id"),
-)
-
-dag_file = Table(
-    "dag_file",
-    metadata,
-    Column("path", Text, primary_key=True),
-    Column("mtime", Double, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("duration", Double, nullable=False),
-    Column("parsed_at", _Time, nullable=False),
-    Column("error", Text),
-    Column("error_line", Integer),
-)
-
-connection = Table(
-    "connection",
-    metadata,
-    Column("conn_id", Text, primary_key=True),
-    Column("conn_type", Text, nullable=False),
-    Column("host", Text),
-    Column("schema", Text),
-    Column("login", Text),
-    Column("password", LargeBinary),
-    Column("port", Integer),
-    Column("extra", LargeBinary),
-    Column("description", Text),
-)
-
-variable = Table(
-    "variable",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", LargeBinary, nullable=False),
-    Column("description", Text),
-)
-
-audit = Table(
-    "audit",
-    metadata,
-    Column("id", BigInteger, Identity(), primary_key=True),
-    _now("at"),
-    Column("who", Text, nullable=False),
-    Column("what", Text, nullable=False),
-    Column("dag_id", Text),
-    Column("run_id", Text),
-    Column("detail", JSONB, nullable=False, server_default=text("'{}'")),
-    Index("audit_of_dag", "dag_id", text("at DESC")),
 )
