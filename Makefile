@@ -6,7 +6,7 @@ INPUTS := pyproject.toml constraints.txt jupyter-config/server-config/dagbook.js
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
-.PHONY: help env browser lab demo test lint bench dist front
+.PHONY: help env browser lab demo test lint mutants bench dist front
 help:  ## Show this list.
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 10
 
@@ -35,6 +35,9 @@ lint: env  ## Check style, types, layers, and that generated files are current.
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PY) tools/wire_types.py --check
+
+mutants: env  ## Change the trigger rules one thing at a time and see that a test notices each.
+	$(PY) tools/mutants.py
 
 bench: env  ## Measure: every figure as one line of JSON.
 	$(PY) -m benchmarks all --json

@@ -16,7 +16,7 @@ RULES = [r for r in TriggerRule if r is not TriggerRule.ALL_DONE_SETUP_SUCCESS]
 R, W, F, S = "ready", "waits", "upstream_failed", "skipped"
 #: upstream states: s success, f failed, u upstream_failed, k skipped, . not done yet
 TABLE = {
-    "all_success": {"ss": R, "s.": W, "sf": F, "f.": F, "sk": S, "uk": F, "kk": S},
+    "all_success": {"ss": R, "s.": W, "sf": F, "f.": F, "sk": S, "uk": F, "kk": S, "k.": W},
     "all_failed": {"ff": R, "fu": R, "f.": W, "fs": S, "fk": S, "ss": S},
     "all_done": {"sf": R, "kk": R, "s.": W, "f.": W},
     "all_done_min_one_success": {"sf": R, "sk": R, "ff": F, "fk": F, "kk": S, "s.": W},

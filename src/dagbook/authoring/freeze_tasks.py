@@ -53,6 +53,7 @@ def freeze_task(o: BaseOperator, dag: DAG, source: DagSource, faults: list[Fault
         groups=o.group.path if o.group else (),
         mapped_group=group.group_id if group else None,
         branches=o.branching is not None,
+        short_circuits=o.branching == "short_circuit" and getattr(o, "ignore_downstream_trigger_rules", True),
         setup=o.is_setup,
         teardown=o.is_teardown,
         fails_run=o.fails_run,

@@ -35,7 +35,7 @@ def readiness(rule: TriggerRule, up: Upstream, setups: Upstream | None = None) -
     """
     if rule is TriggerRule.ALL_DONE_SETUP_SUCCESS:
         return _teardown(up, setups or Upstream(0))
-    if up.total == 0 or rule is TriggerRule.ALWAYS:
+    if up.total == 0:
         return Ready()
     if _ready(rule, up):
         return Ready()
@@ -82,7 +82,7 @@ def _ready(rule: TriggerRule, up: Upstream) -> bool:
         case TriggerRule.NONE_SKIPPED:
             return all_done and up.skipped == 0
         case _:
-            return True
+            return rule is TriggerRule.ALWAYS
 
 
 def _upstream_failed(rule: TriggerRule, up: Upstream) -> bool:
@@ -109,7 +109,7 @@ def _skipped(rule: TriggerRule, up: Upstream) -> bool:
         case TriggerRule.ONE_FAILED:
             return all_done and up.bad == 0
         case TriggerRule.ONE_DONE:
-            return all_done and up.success + up.failed == 0
+            return all_done
         case TriggerRule.NONE_SKIPPED:
             return up.skipped >= 1
         case _:

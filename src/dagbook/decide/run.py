@@ -12,9 +12,9 @@ from dagbook.decide.expand import NothingThere, NotYet, Refused, resolve
 from dagbook.decide.readiness import Doomed, Readiness, Ready, Waiting, readiness
 from dagbook.decide.snapshot import Cohort, RunView, TaskView
 from dagbook.decide.transitions import Expand, Move
-from dagbook.decide.upstream import count, left_out, seen_by
+from dagbook.decide.upstream import count, left_out, may_be_skipped_by, seen_by
 from dagbook.spec.models import TaskSpec
-from dagbook.states import FAILURES, RunState, TaskState
+from dagbook.states import FAILURES, FINISHED, RunState, TaskState
 
 _WAITING = (TaskState.UP_FOR_RETRY, TaskState.UP_FOR_RESCHEDULE)
 #: States from which something will happen without the scheduler's doing.
@@ -80,7 +80,8 @@ class _Walk:
         self.moves: list[Move] = []
         self.expansions: list[Expand] = []
         self.blocked: dict[str, str] = {}
-        self.left_out = left_out(run.spec, run.untaken)
+        self.left_out = left_out(run.spec, run.untaken, run.tasks)
+        self.may_be_skipped_by = may_be_skipped_by(run.spec)
         self._group_sizes: dict[str, int | Refused | NotYet | NothingThere] = {}
 
     def visit(self, task: TaskSpec) -> None:
@@ -125,6 +126,9 @@ class _Walk:
                 return Doomed(TaskState.SKIPPED, f"{branch!r} did not choose it")
         seen = seen_by(task, self.run.spec, self.views, self.run.untaken, cohort)
         verdict = readiness(task.trigger_rule, count(v for _, v in seen), count(v for t, v in seen if t.setup))
+        final = isinstance(verdict, Doomed) and verdict.to is TaskState.SKIPPED
+        if not final and (branch := self._unanswered(task, cohort)):
+            return Waiting(f"waits for {branch!r}, which may skip it")
         if isinstance(verdict, Doomed):
             return verdict
         if self.run.spec.fail_fast and not task.teardown and (failed := self._failed_task()):
@@ -132,6 +136,15 @@ class _Walk:
         if isinstance(verdict, Ready) and task.task_id in self.run.past:
             return Waiting(self.run.past[task.task_id])
         return verdict
+
+    def _unanswered(self, task: TaskSpec, cohort: Cohort | None) -> str | None:
+        """A branch that is not done and may skip the task: what comes of the task must not depend on which of its upstreams ends first."""
+        for branch in self.may_be_skipped_by.get(task.task_id, ()):
+            own = cohort is not None and self.run.spec.task(branch).mapped_group == task.mapped_group and branch in cohort.states
+            finished = cohort.states[branch] in FINISHED if cohort is not None and own else self.views[branch].finished
+            if not finished:
+                return branch
+        return None
 
     def _failed_task(self) -> str | None:
         return next((t for t, v in self.views.items() if v.counts.get(TaskState.FAILED)), None)
@@ -195,7 +208,7 @@ class _Walk:
     def _judge_cohort(self, task: TaskSpec, cohort: Cohort) -> Cohort:
         if cohort.states.get(task.task_id) is not TaskState.NONE:
             return cohort
-        verdict = self._verdict(task, cohort, left_out(self.run.spec, cohort.untaken))
+        verdict = self._verdict(task, cohort, left_out(self.run.spec, cohort.untaken, self.views, task.mapped_group))
         match verdict:
             case Waiting(reason):
                 self.blocked.setdefault(task.task_id, reason)

@@ -59,7 +59,7 @@ class RunView:
     """A run as a decision sees it.
 
     ``lengths``: for what is mapped over, result → elements; ``None`` where the value has no length.
-    ``untaken``: by branch outside of mapped groups, the tasks that it left.  ``cohorts``: by mapped group.
+    ``untaken``: by branch, the tasks that all of its successful instances left.  ``cohorts``: by mapped group.
     ``past``: task → why it waits for the run before, for those with depends_on_past that must.
     ``missed``: deadlines that are marked already, by task id, "" for the run's own.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dagbook.decide.snapshot import Cohort, TaskView
 from dagbook.spec.models import DagSpec, TaskSpec
@@ -55,21 +55,55 @@ def seen_by(
         if cohort is not None and upstream.mapped_group == task.mapped_group and upstream_id in cohort.states:
             view = TaskView({cohort.states[upstream_id]: 1})
         left = cohort.untaken if cohort is not None and upstream_id in cohort.untaken else untaken
-        if task.task_id in left.get(upstream_id, ()) and view.counts.get(_S.SUCCESS):
-            view = TaskView({_S.SKIPPED: view.total})
+        if task.task_id in left.get(upstream_id, ()):
+            view = _left(view)
         found.append((upstream, view))
     return found
 
 
-def left_out(spec: DagSpec, untaken: Mapping[str, frozenset[str]]) -> dict[str, str]:
-    """Task → the branch that skips it: it is untaken, and no path that the branch took leads to it."""
+def _left(view: TaskView) -> TaskView:
+    """A branch that has left a task: skipped where it succeeded; unknown until its last instance has answered, which may take it."""
+    counts = {**view.counts, _S.SUCCESS: 0}
+    to = _S.SKIPPED if view.finished else _S.RUNNING
+    return replace(view, counts={**counts, to: counts.get(to, 0) + view.counts.get(_S.SUCCESS, 0)})
+
+
+def left_out(
+    spec: DagSpec, untaken: Mapping[str, frozenset[str]], views: Mapping[str, TaskView], within: str | None = None
+) -> dict[str, str]:
+    """Task → the branch that skips it: all its instances leave it, and no path that the branch took leads to it.
+
+    A branch and a task of one mapped group are judged index by index, ``within`` that group; all others as a whole.
+    """
     if not untaken:
         return {}
     down = below(spec)
     found: dict[str, str] = {}
     for branch, left in untaken.items():
+        group = spec.task(branch).mapped_group
+        as_a_whole = group is None or group != within
+        if as_a_whole and any(n for s, n in views[branch].counts.items() if s not in (_S.SUCCESS, _S.REMOVED)):
+            continue  # one that is not done may take it; for one that failed the trigger rule speaks
         reached = reachable(down, [t for t in down.get(branch, ()) if t not in left])
-        found.update({t: branch for t in left if t not in reached})
+        for t in left - reached:
+            shared = group if group == spec.task(t).mapped_group else None
+            if shared == within:
+                found[t] = branch
+    return found
+
+
+def may_be_skipped_by(spec: DagSpec) -> dict[str, list[str]]:
+    """Task → the branches whose answer may skip it."""
+    found: dict[str, list[str]] = {}
+    branches = [t for t in spec.tasks if t.branches]
+    if not branches:
+        return found
+    down = below(spec)
+    for branch in branches:
+        direct = down[branch.task_id]
+        for t in reachable(down, direct) if branch.short_circuits else direct:
+            if not spec.task(t).teardown:
+                found.setdefault(t, []).append(branch.task_id)
     return found
 
 

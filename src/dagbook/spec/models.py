@@ -166,6 +166,8 @@ class TaskSpec:
     mapped_group: str | None = None
     #: It may leave some of its downstreams untaken: a branch or a short circuit.
     branches: bool = False
+    #: Of a branch: it may leave all that is below it, not only what is directly below.
+    short_circuits: bool = False
     setup: bool = False
     teardown: bool = False
     #: Of a teardown: its failure fails the run.

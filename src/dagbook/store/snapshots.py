@@ -30,7 +30,7 @@ _LENGTHS = text("""
     GROUP BY x.run, x.task_id, x.key
 """)
 
-# A mapped branch leaves untaken what all of its instances did.
+# A mapped branch leaves untaken what all of its instances that succeeded did.
 _UNTAKEN = text("""
     SELECT run, task_id, untaken FROM task_instance
     WHERE run = ANY(:runs) AND task_id = ANY(:branches) AND state = 'success'
@@ -127,7 +127,7 @@ def path_text(path: Sequence[str | int]) -> str:
 
 
 def _untaken(work: Work, specs: Specs) -> dict[int, dict[str, frozenset[str]]]:
-    branches = {(run, t.task_id) for run, spec in specs.items() for t in spec.tasks if t.branches and t.mapped_group is None}
+    branches = {(run, t.task_id) for run, spec in specs.items() for t in spec.tasks if t.branches}
     found: dict[int, dict[str, frozenset[str]]] = defaultdict(dict)
     if not branches:
         return found

@@ -103,7 +103,7 @@ class World:
     def _untaken(self) -> dict[str, frozenset[str]]:
         found: dict[str, frozenset[str]] = {}
         for t in self.spec.tasks:
-            if t.branches and t.mapped_group is None:
+            if t.branches:
                 left = [x.untaken for x in self.of(t.task_id).values() if x.state is _S.SUCCESS]
                 if left:
                     found[t.task_id] = frozenset.intersection(*left)

@@ -69,6 +69,9 @@ class ModelTask:
     over: str | int | None = None
     group: str | None = None
     branch: bool = False
+    short_circuits: bool = False
+    setup: bool = False
+    teardown: bool = False
 
 
 @dataclass
@@ -133,29 +136,42 @@ class Model:
         return FAILED if size > self.limit else size
 
     def _verdict(self, t: ModelTask, done, index: int | None) -> str:
-        ups = []
-        for u in t.ups:
-            upstream = self.tasks[u]
-            states = done[u]
-            same_group = index is not None and upstream.group == t.group and t.group is not None
-            if same_group:
-                states = {index: states[index]}
-            left = self._left(u, states)
-            if t.name in left and not self._reached_otherwise(u, left, t.name):
-                return SKIPPED
-            if t.name in left:
-                states = {i: SKIPPED if s == SUCCESS else s for i, s in states.items()} if SUCCESS in states.values() else states
-                # An edge that wasn't taken counts as skipped, all of it.
-                if SUCCESS in done[u].values():
-                    states = dict.fromkeys(states, SKIPPED)
-            ups += states.values()
+        seen = self.seen(t, done, index)
+        if seen is None:
+            return SKIPPED
+        ups, setups = seen
+        if t.teardown:
+            return READY if not setups or SUCCESS in setups else UPSTREAM_FAILED if _some(setups, *F) else SKIPPED
         return RULES[t.rule](ups) if ups else READY
 
-    def _left(self, name: str, states: dict[int, str]) -> set[str]:
-        """What the branch, as seen, leaves: what all of its successful instances do."""
-        if not self.tasks[name].branch:
+    def seen(self, t: ModelTask, done, index: int | None) -> tuple[list[str], list[str]] | None:
+        """States of all upstream instances as it sees them, and of the setups among them; ``None``: a branch skips it."""
+        for b in self.tasks.values():
+            states = self._of_upstream(b, t, done, index)
+            left = self._left(b, states)
+            if t.name in left and _all(states.values(), SUCCESS) and not self._reached_otherwise(b.name, left, t.name):
+                return None
+        ups, setups = [], []
+        for u in t.ups:
+            upstream = self.tasks[u]
+            states = self._of_upstream(upstream, t, done, index)
+            if t.name in self._left(upstream, states):
+                over = _all(states.values(), SUCCESS, *F, SKIPPED)
+                states = {i: (SKIPPED if over else "unknown") if s == SUCCESS else s for i, s in states.items()}
+            ups += states.values()
+            setups += states.values() if upstream.setup else ()
+        return ups, setups
+
+    def _of_upstream(self, u: ModelTask, t: ModelTask, done, index: int | None) -> dict[int, str]:
+        """Within a mapped group an index sees its own alone."""
+        states = done.get(u.name, {})
+        return {index: states[index]} if index is not None and u.group == t.group and index in states else states
+
+    def _left(self, b: ModelTask, states: dict[int, str]) -> set[str]:
+        """What those of a branch's instances that succeeded all leave."""
+        if not b.branch:
             return set()
-        left = [self.untaken(name, i) for i, s in states.items() if s == SUCCESS]
+        left = [self.untaken(b.name, i) for i, s in states.items() if s == SUCCESS]
         return set.intersection(*left) if left else set()
 
     def _reached_otherwise(self, branch: str, left: set[str], name: str) -> bool:
@@ -172,6 +188,6 @@ class Model:
         return False
 
     def run_state(self, done) -> str:
-        inner = {u for t in self.tasks.values() for u in t.ups}
-        leaves = [t for t in self.tasks if t not in inner]
+        inner = {u for t in self.tasks.values() if not t.teardown for u in t.ups}
+        leaves = [t for t in self.tasks if t not in inner and not self.tasks[t].teardown]
         return FAILED if any(s in F for t in leaves for s in done[t].values()) else SUCCESS
