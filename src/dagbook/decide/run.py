@@ -190,6 +190,8 @@ class _Walk:
 
     def _without_instances(self, task: TaskSpec, size: int | Refused | NotYet | NothingThere) -> Move | Waiting:
         """A placeholder goes by its upstreams as a whole; where it could run, what it is mapped over decides."""
+        if isinstance(size, NotYet) and self._told_apart_above(task):
+            return Waiting(size.reason)
         verdict = self._verdict(task)
         if isinstance(verdict, Doomed):
             return move.doom(self.run.run, task.task_id, verdict.to, verdict.reason)
@@ -204,6 +206,11 @@ class _Walk:
                 return move.doom(self.run.run, task.task_id, to, reason)
             case _:
                 return move.doom(self.run.run, task.task_id, TaskState.SKIPPED, "nothing to map over: 0 elements")
+
+    def _told_apart_above(self, task: TaskSpec) -> bool:
+        """Something above it in its group has instances from before a clear, which say nothing of the group as a whole."""
+        above = [self.run.spec.task(u) for u in task.upstream]
+        return any(u.mapped_group == task.mapped_group and self.views[u.task_id].expanded for u in above)
 
     def _judge_cohort(self, task: TaskSpec, cohort: Cohort) -> Cohort:
         if cohort.states.get(task.task_id) is not TaskState.NONE:
