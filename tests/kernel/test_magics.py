@@ -61,6 +61,18 @@ def test_a_cell_becomes_a_dag_and_runs_on_the_engine(kernel):
     assert "making 5" in shown(kernel.run("r = %dag run first --param n=5\nprint(r['numbers'].log)"))
 
 
+def test_a_dag_is_tested_in_the_kernel_itself(kernel):
+    kernel.run(TASKS.format("tried"))
+    assert "total success" in shown(kernel.run("tried = %dag test tried --date 2025-03-01 --param n=4\nprint(tried)"))
+    assert shown(kernel.run("print(tried['total'])")) == "['2025-03-01', 14]\n"
+    assert "has no runs" in kernel.run("%dag logs tried total").text
+    kernel.run("%%dag broken_here\n@task\ndef divide(by):\n    return 1 / by\ndivide(0)")
+    answer = kernel.run("failed = %dag test broken_here")
+    assert "return 1 / by" in answer.text
+    assert "%debug opens where it failed" in answer.text
+    assert shown(kernel.run("import sys\nprint(sys.last_value)")) == "division by zero\n"
+
+
 def test_a_dataframe_comes_back_as_one(kernel):
     shown(kernel.run("import pandas as pd"))
     shown(kernel.run("%%dag frames\n@task\ndef a():\n    return pd.DataFrame({'x': [1, 2]})\n@task\ndef b(f):\n    return f * 2\nb(a())"))
@@ -82,6 +94,7 @@ def test_an_exception_shows_the_authors_own_lines(kernel):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        ("%dag test nothing_here", "no cell of this kernel has made a DAG 'nothing_here'"),
         ("%dag rnu x", "%dag has no verb 'rnu'; did you mean 'run'?"),
         ("%dag run x --dat 1", "%dag run has no option '--dat'; did you mean '--date'"),
         ("%dag run", "the following arguments are required: ID"),

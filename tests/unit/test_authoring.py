@@ -14,9 +14,10 @@ from dagbook.decide.admit import Candidate, Capacity, admit
 from dagbook.decide.expand import Refused, expansion_count, positions
 from dagbook.decide.finish import delay, on_failure
 from dagbook.decide.snapshot import TaskKey
-from dagbook.errors import InvalidDag
+from dagbook.errors import Invalid, InvalidDag
 from dagbook.spec import codec
-from dagbook.spec.models import DagSource, Expansion, MapSource, RetryPolicy, Segment
+from dagbook.spec.models import DagSource, Expansion, MapSource, ParamSpec, RetryPolicy, Segment
+from dagbook.spec.params import fill
 from dagbook.states import FINISHED, MOVES, TaskState
 from dagbook.worker.load import load_specs
 
@@ -109,6 +110,24 @@ def test_mapping_is_frozen_with_its_sources():
         ("with DAG('d'):\n    a, b, c = (EmptyOperator(x) for x in 'abc')\n    a >> b >> c >> a", "cycle: a → b → c → a"),
         ("with DAG('d'):\n    @task\n    def f(x): ...\n    f.expand(x=3)", "maps over a list, a dict or an upstream result, not int"),
         ("with DAG('d'):\n    @task\n    def f(x): ...\n    for i in f(1): pass", "can't be looped over"),
+        (
+            "with DAG('d'):\n    BashOperator('a', bash_command='one\\n{{ ds }')",
+            "task 'a': the template 'one' doesn't parse, line 2: unexpected '}'",
+        ),
+        ("with DAG('d'):\n    EmptyOperator('a', map_index_template='{% if %}')", "the template '{% if %}' doesn't parse, line 1"),
+        (
+            "with DAG('d', params={'n': Param(5, type='integer', maximum=3)}):\n    EmptyOperator('a')",
+            "param 'n': 5 is greater than the maximum of 3 (its default)",
+        ),
+        ("with DAG('d', params={'n': Param(5, type='int')}):\n    EmptyOperator('a')", "param 'n': type: 'int' is not valid"),
+        (
+            "with DAG('d', params={'n': object()}):\n    EmptyOperator('a')",
+            "param 'n' has a object for its default, which JSON can't carry",
+        ),
+        (
+            "with DAG('d', schedule='@daily', start_date=datetime(2025, 1, 1), params={'n': Param(type='integer')}):\n    EmptyOperator('a')",
+            "param 'n' needs a default, since nobody gives one to the runs of the schedule",
+        ),
         ("@task\ndef f(): ...\nf()", "outside a DAG"),
         ("with DAG('d'):\n    EmptyOperator('a')\nwith DAG('d'):\n    EmptyOperator('a')", "two DAGs have the id 'd'"),
     ],
@@ -117,6 +136,39 @@ def test_what_is_wrong_is_said_with_its_line(body, words):
     said = faults(body)
     assert words in said[0]
     assert "/dags/x.py, line" in said[0]
+
+
+PARAMS = (
+    ParamSpec("n", 1, schema={"type": "integer", "minimum": 0}),
+    ParamSpec("day", "2025-01-01", schema={"type": "string", "format": "date"}),
+    ParamSpec("must", schema={"type": "string"}),
+    ParamSpec("free"),
+)
+
+
+@pytest.mark.parametrize(
+    ("conf", "words"),
+    [
+        ({"must": "x", "m": 1}, "DAG 'd' has no param 'm'"),
+        ({}, "param 'must' has no default; give it: --param must=VALUE"),
+        ({"must": "x", "n": -1}, "param 'n': -1 is less than the minimum of 0"),
+        ({"must": "x", "n": "1"}, "param 'n': '1' is not of type 'integer'"),
+        ({"must": "x", "day": "tomorrow"}, "param 'day': 'tomorrow' is not a 'date'"),
+        ({"must": 1, "n": -1}, "param 'n': -1 is less than the minimum of 0; param 'must': 1 is not of type 'string'"),
+    ],
+)
+def test_a_runs_params_fit_their_schemas(conf, words):
+    with pytest.raises(Invalid) as refused:
+        fill("d", PARAMS, conf)
+    assert words in str(refused.value)
+
+
+def test_params_that_are_not_given_have_their_defaults():
+    assert fill("d", PARAMS, {"must": "x", "free": [1]}) == {"n": 1, "day": "2025-01-01", "must": "x", "free": [1]}
+
+
+def test_a_dag_without_params_takes_any_conf():
+    assert fill("d", (), {"anything": 1}) == {}
 
 
 def test_all_faults_are_said_at_once():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -14,6 +13,7 @@ from dagbook.authoring.freeze_tasks import as_callbacks, freeze_deadline, freeze
 from dagbook.authoring.place import authored
 from dagbook.authoring.schedules import parse
 from dagbook.errors import Fault, InvalidDag
+from dagbook.spec import params
 from dagbook.spec.models import DagSource, DagSpec, DatasetCondition, ParamSpec, Schedule, TaskGroupSpec
 
 
@@ -28,9 +28,9 @@ def freeze(dag: DAG, source: DagSource, default_timezone: str = "UTC") -> DagSpe
     zone = _zone(dag, schedule, default_timezone, source, faults)
     start_date, end_date = (_date(dag, name, zone, source, faults) for name in ("start_date", "end_date"))
     tasks = [freeze_task(o, dag, source, faults) for o in order]
-    params = tuple(ParamSpec(name, p.default, p.description, p.schema) for name, p in sorted(dag.params.items()))
-    for p in params:
-        _plain(p.default, f"param {p.name!r}", faults, authored(dag.place, source))
+    run_params = tuple(ParamSpec(name, p.default, p.description, p.schema) for name, p in sorted(dag.params.items()))
+    for p in run_params:
+        _param(p, dag, faults, authored(dag.place, source))
     if faults:
         raise InvalidDag(faults)
     return DagSpec(
@@ -51,7 +51,7 @@ def freeze(dag: DAG, source: DagSource, default_timezone: str = "UTC") -> DagSpe
         groups=tuple(
             TaskGroupSpec(g.group_id, g.parent.group_id if g.parent else None, g.tooltip, g.mapping is not None) for g in dag.groups
         ),
-        params=params,
+        params=run_params,
         tags=dag.tags,
         description=dag.description,
         doc_md=dag.doc_md,
@@ -120,8 +120,15 @@ def _date(dag: DAG, name: str, zone: str, source: DagSource, faults: list[Fault]
         return None
 
 
-def _plain(value: Any, what: str, faults: list[Fault], where: tuple[str, int]) -> None:
+def _param(p: ParamSpec, dag: DAG, faults: list[Fault], where: tuple[str, int]) -> None:
     try:
-        msgspec.json.encode(value)
+        msgspec.json.encode([p.default, p.schema])
     except TypeError:
-        faults.append(Fault(f"{what} has a default of type {type(value).__name__}, which JSON can't carry", *where))
+        faults.append(Fault(f"param {p.name!r} has a {type(p.default).__name__} for its default, which JSON can't carry", *where))
+        return
+    if fault := params.schema_fault(p.schema):
+        faults.append(Fault(f"param {p.name!r}: {fault}", *where))
+    elif p.default is not None and (fault := params.value_fault(p, p.default)):
+        faults.append(Fault(f"{fault} (its default)", *where))
+    elif dag.schedule is not None and params.required(p):
+        faults.append(Fault(f"param {p.name!r} needs a default, since nobody gives one to the runs of the schedule", *where))

@@ -11,6 +11,7 @@ from dagbook.authoring.builder import DAG
 from dagbook.authoring.deadlines import DeadlineAlert
 from dagbook.authoring.operators import BaseOperator
 from dagbook.authoring.place import authored
+from dagbook.authoring.templated import syntax_fault
 from dagbook.errors import Fault, nearest
 from dagbook.spec.models import DagSource, Deadline, Expansion, RetryPolicy, TaskSpec, TriggerRule
 
@@ -94,6 +95,8 @@ def _check_options(o: BaseOperator, faults: list[Fault], where: tuple[str, int])
         wrong("priority_weight", "a whole number")
     if not isinstance(opt["outlets"], list | tuple | set):
         wrong("outlets", "a list of datasets")
+    if fault := syntax_fault([o.arguments, opt["map_index_template"]]):
+        faults.append(Fault(f"task {o.task_id!r}: {fault}", *where))
     if o.is_setup and opt["trigger_rule"] != TriggerRule.ALL_SUCCESS:
         wrong("trigger_rule", "allowed for a setup, whose rule is all_success")
 

@@ -10,6 +10,7 @@ import typer
 from dagbook import settings
 from dagbook.cli.admin import engine, instant, pair, shown, table, task_index, tell_why
 from dagbook.errors import InvalidDag, NotFound
+from dagbook.states import RunState
 
 dags = typer.Typer(no_args_is_help=True, help="DAGs and their runs.")
 tasks = typer.Typer(no_args_is_help=True, help="Task instances.")
@@ -89,6 +90,33 @@ def trigger(
     with engine() as (work, cache, _):
         made = command.trigger(work, cache, dag_id, utc_now(), logical_date=instant(date), conf=conf, run_id=run_id)
     typer.echo(made.run_id)
+
+
+@dags.command("test")
+def in_process(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
+    dag_id: Annotated[str | None, typer.Argument(metavar="DAG", help="Which of the file's DAGs, where it has several.")] = None,
+    date: Annotated[str | None, typer.Option(metavar="DATE", help="Logical date; default now.")] = None,
+    param: Annotated[list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE")] = None,
+    var: Annotated[list[str] | None, typer.Option("--var", metavar="NAME=VALUE", help="A variable that tasks may read.")] = None,
+    conn: Annotated[list[str] | None, typer.Option("--conn", metavar="ID=URI", help="A connection that tasks may use.")] = None,
+) -> None:
+    """Run a file's DAG here, task by task, without an engine or a database; exit code 1 when it fails."""
+    from dagbook.spec.models import DagSource
+    from dagbook.testing.inprocess import run_source
+
+    run = run_source(
+        DagSource(file.read_text(), path=str(file.resolve())),
+        dag_id,
+        logical_date=instant(date),
+        conf=dict(pair(p) for p in param or []),
+        variables=dict(pair(v) for v in var or []),
+        connections=dict(pair(c) for c in conn or []),
+        timezone=settings.read().default_timezone,
+    )
+    typer.echo(repr(run))
+    if run.state is not RunState.SUCCESS:
+        raise typer.Exit(1)
 
 
 @dags.command()

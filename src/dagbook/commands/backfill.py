@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from dagbook.commands.trigger import params_of
 from dagbook.decide.backfill import AGAIN, Step, plan, refused
 from dagbook.decide.calendar import DataInterval, backfill_intervals
 from dagbook.errors import Conflict, Invalid
 from dagbook.spec.models import DagSpec
+from dagbook.spec.params import fill
 from dagbook.states import RunType
 from dagbook.store import backfills, runs, versions
 from dagbook.store.backfills import BackfillRow
@@ -39,7 +39,7 @@ def create(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -
     spec = cache.spec(work, row.version)
     planned = _plan(work, spec, request)
     steps = [(place, s) for place, s in enumerate(planned) if s.action != "skip"]
-    params = params_of(spec, request.conf)
+    params = fill(spec.dag_id, spec.params, request.conf)
     starts = [s.interval.start for s in planned]
     backfill = backfills.insert(
         work,
@@ -64,7 +64,7 @@ def _plan(work: Work, spec: DagSpec, request: BackfillRequest) -> list[Step]:
     intervals = _intervals(spec, request)
     if reason := refused(spec, backwards=request.run_backwards):
         raise Invalid(reason)
-    params_of(spec, request.conf)
+    fill(spec.dag_id, spec.params, request.conf)
     taken = backfills.taken(work, spec.dag_id, [i.start for i in intervals])
     return plan(intervals, taken, request.reprocess, backwards=request.run_backwards)
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dagbook.decide.calendar import DataInterval, interval_at
-from dagbook.errors import Conflict, Invalid, nearest
-from dagbook.spec.models import DagSpec
+from dagbook.errors import Conflict, Invalid
+from dagbook.spec.params import fill
 from dagbook.states import RunType
 from dagbook.store import runs, versions
 from dagbook.store.runs import NewRun, RunKey
@@ -28,7 +28,7 @@ def trigger(
 ) -> RunKey:
     """Queue a run of the DAG's newest ``version`` (or the one named) for ``logical_date``, default now.
 
-    ``conf`` fills the DAG's params; unknown names are ``Invalid``.  A taken run id is a ``Conflict``.
+    ``conf`` fills the DAG's params; unknown names and values that fail their schema are ``Invalid``.  A taken run id is a ``Conflict``.
     """
     row = versions.existing(work, dag_id)
     wanted = version or row.version
@@ -40,24 +40,16 @@ def trigger(
     if not name.strip() or not name.isprintable() or len(name) > 250:
         raise Invalid(f"run_id must have 1 to 250 characters that can be printed, not {name[:60]!r}")
     interval = interval_at(spec, at) if logical_date else DataInterval(at, at)
+    params = fill(spec.dag_id, spec.params, conf or {})
     new = NewRun(dag_id, name, wanted, RunType.MANUAL, at, interval)
-    if not runs.insert(work, [new], conf, params_of(spec, conf or {})):
+    if not runs.insert(work, [new], conf, params):
         if run_id is not None:
             raise Conflict(f"DAG {dag_id!r} has a run {run_id!r} already; choose another run_id")
         # The same date again: a run of its own, told apart by when it was asked for.
         name = f"{name}__{now.isoformat()}"
-        if not runs.insert(work, [NewRun(dag_id, name, wanted, RunType.MANUAL, at, interval)], conf, params_of(spec, conf or {})):
+        if not runs.insert(work, [NewRun(dag_id, name, wanted, RunType.MANUAL, at, interval)], conf, params):
             raise Conflict(f"DAG {dag_id!r} has a run {name!r} already")
     return runs.existing(work, dag_id, name)
-
-
-def params_of(spec: DagSpec, conf: dict[str, Any]) -> dict[str, Any]:
-    """The DAG's params with ``conf``'s values; ``Invalid`` names one that the DAG doesn't have."""
-    known = {p.name: p.default for p in spec.params}
-    for name in conf:
-        if known and name not in known:
-            raise Invalid(f"DAG {spec.dag_id!r} has no param {name!r}{nearest(name, list(known))}")
-    return {**known, **{k: v for k, v in conf.items() if k in known}}
 
 
 def cancel(work: Work, dag_id: str, run_id: str, who: str) -> RunKey:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 import subprocess
@@ -37,7 +38,7 @@ class Outcome:
 
 def execute(dag: DAG, key: TryKey, claimed: Claimed, channel: Channel) -> Outcome:
     """Whatever user code raises comes out as it is."""
-    operator = dag.get_task(key.task_id)
+    operator = copy.copy(dag.get_task(key.task_id))
     results = Results(channel, operator, key.map_index)
     context = contexts.build(dag, operator, key, claimed, channel)
     if operator.mapping is not None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dagbook.authoring.builder import DAG
+from dagbook.authoring.templated import short
 from dagbook.errors import FailTask
 
 
@@ -56,11 +57,11 @@ def _rendered(text: str, context: Mapping[str, Any], dag: DAG | None) -> str:
         scope.parent = _Scope(context, template.globals)
         return "".join(template.root_render_func(scope))
     except TemplateSyntaxError as e:
-        raise FailTask(f"the template {_short(text)} doesn't parse, line {e.lineno}: {e.message}") from None
+        raise FailTask(f"the template {short(text)} doesn't parse, line {e.lineno}: {e.message}") from None
     except UndefinedError as e:
-        raise FailTask(f"the template {_short(text)} names what isn't there: {e.message}") from None
+        raise FailTask(f"the template {short(text)} names what isn't there: {e.message}") from None
     except SecurityError as e:
-        raise FailTask(f"the template {_short(text)} wants what templates may not have: {e}") from None
+        raise FailTask(f"the template {short(text)} wants what templates may not have: {e}") from None
 
 
 class _Scope(dict[str, Any]):
@@ -75,29 +76,3 @@ class _Scope(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._context[name] if name in self._context else super().__getitem__(name)
-
-
-def _short(text: str) -> str:
-    line = text.strip().splitlines()[0] if text.strip() else text
-    return repr(line if len(line) <= 60 else line[:60] + "…")
-
-
-def syntax_fault(value: Any) -> str | None:
-    """What is wrong with the first template in ``value`` that doesn't parse, for a check before anything runs."""
-    from jinja2 import TemplateSyntaxError
-
-    for text in _texts(value):
-        if "{{" in text or "{%" in text:
-            try:
-                _environment().parse(text)
-            except TemplateSyntaxError as e:
-                return f"the template {_short(text)} doesn't parse, line {e.lineno}: {e.message}"
-    return None
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [t for v in value.values() for t in _texts(v)]
-    return [t for v in value for t in _texts(v)] if isinstance(value, list | tuple) else []

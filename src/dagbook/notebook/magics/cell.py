@@ -39,6 +39,7 @@ def define(session: Session, line: str, body: str) -> None:
     cell = session.current_cell(body)
     source = slice_cell(args.dag_id, _options(args), cell, session.history)
     detail = session.api.deploy(args.dag_id, source)
+    session.sources[args.dag_id] = source
     schedule = f" · {detail.dag.schedule}" if detail.dag.schedule else ""
     show_dag(args.dag_id, detail.tasks, f"draft {detail.dag.version[:8]}{schedule} · run it: %dag run {args.dag_id}")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from dagbook.errors import NotFound, nearest
 from dagbook.notebook.magics.parser import Parser, Verb, instant, pair
 from dagbook.notebook.magics.session import Session
 from dagbook.notebook.runs import Run
 from dagbook.states import FAILURES
+from dagbook.testing.inprocess import TestRun, run_source
 from dagbook.wire.rest import TriggerRequest
 
 
@@ -38,6 +41,35 @@ def _tell_failures(run: Run) -> None:
             print(f"✘ {task.task_id}: {task.reason}")
 
 
+def _test_parser() -> Parser:
+    p = Parser(
+        "%dag test",
+        "Run a DAG of this notebook in this kernel, task by task: breakpoint() stops, and %debug opens where it failed.\n"
+        "Its outcome is returned and kept nowhere; retries come at once; pools, limits and time-outs don't count.",
+    )
+    p.add_argument("dag_id", metavar="ID")
+    p.add_argument("--date", type=instant, metavar="DATE", help="logical date, such as 2025-03-01; default now")
+    p.add_argument("--param", "--conf", action="append", type=pair, default=[], metavar="NAME=VALUE", help="a parameter of this run")
+    p.add_argument("--var", action="append", type=pair, default=[], metavar="NAME=VALUE", help="a variable that tasks may read")
+    p.add_argument("--conn", action="append", type=pair, default=[], metavar="ID=URI", help="a connection that tasks may use")
+    return p
+
+
+def _test(session: Session, args: Any) -> TestRun:
+    source = session.sources.get(args.dag_id)
+    if source is None:
+        known = nearest(args.dag_id, list(session.sources))
+        raise NotFound(f"no cell of this kernel has made a DAG {args.dag_id!r}{known}; run its %%dag cell first")
+    run = run_source(
+        source, args.dag_id, logical_date=args.date, conf=dict(args.param), variables=dict(args.var), connections=dict(args.conn)
+    )
+    if run.error is not None:
+        # What %debug looks for.
+        sys.last_type, sys.last_value, sys.last_traceback = type(run.error), run.error, run.error.__traceback__
+        print("%debug opens where it failed.")
+    return run
+
+
 def _cancel_parser() -> Parser:
     p = Parser("%dag cancel", "Stop a run: what runs is killed, what waits never starts.")
     p.add_argument("dag_id", metavar="ID")
@@ -51,12 +83,14 @@ def _cancel(session: Session, args: Any) -> Run:
 
 
 def newest(session: Session, dag_id: str) -> str:
-    from dagbook.errors import NotFound
-
     runs = session.api.runs(dag_id, 1)
     if not runs:
         raise NotFound(f"DAG {dag_id!r} has no runs yet; start one: %dag run {dag_id}")
     return runs[0].run_id
 
 
-VERBS = [Verb("run", _run_parser(), _act, ("dag",)), Verb("cancel", _cancel_parser(), _cancel, ("dag", "run"))]
+VERBS = [
+    Verb("run", _run_parser(), _act, ("dag",)),
+    Verb("test", _test_parser(), _test, ("dag",)),
+    Verb("cancel", _cancel_parser(), _cancel, ("dag", "run")),
+]

@@ -7,6 +7,7 @@ from typing import Any
 
 from dagbook.client import Api, find
 from dagbook.notebook.slicing import Cell, History
+from dagbook.spec.models import DagSource
 
 #: Seconds for which the list of DAGs is good enough for completion.
 _FRESH = 5.0
@@ -17,6 +18,8 @@ class Session:
 
     def __init__(self, shell: Any):
         self.shell = shell
+        #: What this kernel's ``%%dag`` cells have deployed, by DAG.
+        self.sources: dict[str, DagSource] = {}
         self._api: Api | None = None
         self._names: dict[str, list[str]] = {}
         self._names_at = 0.0
