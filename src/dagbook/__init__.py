@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from dagbook.authoring.groups import TaskGroup, task_group
     from dagbook.authoring.operators import BaseOperator, BashOperator, EmptyOperator, PythonOperator
     from dagbook.authoring.params import Param
-    from dagbook.authoring.schedules import CronInterval
+    from dagbook.authoring.schedules import CronInterval, CronTriggerTimetable
     from dagbook.authoring.sensors import BaseSensorOperator, DateTimeSensor, PythonSensor, TimeDeltaSensor
     from dagbook.authoring.taskflow import setup, task, teardown
+    from dagbook.authoring.timetables import (
+        DagRunInfo,
+        DatasetOrTime,
+        EventsTimetable,
+        MultipleCronTriggerTimetable,
+        TimeRestriction,
+        Timetable,
+    )
     from dagbook.errors import FailTask, RescheduleTask, SkipTask
-    from dagbook.spec.models import TriggerRule
+    from dagbook.spec.models import DataInterval, TriggerRule
     from dagbook.worker.context import get_current_context
 
 _HOMES = {
@@ -49,6 +57,7 @@ _HOMES = {
     "PythonOperator": "authoring.operators",
     "Param": "authoring.params",
     "CronInterval": "authoring.schedules",
+    "CronTriggerTimetable": "authoring.schedules",
     "BaseSensorOperator": "authoring.sensors",
     "DateTimeSensor": "authoring.sensors",
     "PythonSensor": "authoring.sensors",
@@ -56,9 +65,16 @@ _HOMES = {
     "setup": "authoring.taskflow",
     "task": "authoring.taskflow",
     "teardown": "authoring.taskflow",
+    "DagRunInfo": "authoring.timetables",
+    "DatasetOrTime": "authoring.timetables",
+    "EventsTimetable": "authoring.timetables",
+    "MultipleCronTriggerTimetable": "authoring.timetables",
+    "TimeRestriction": "authoring.timetables",
+    "Timetable": "authoring.timetables",
     "FailTask": "errors",
     "RescheduleTask": "errors",
     "SkipTask": "errors",
+    "DataInterval": "spec.models",
     "TriggerRule": "spec.models",
     "get_current_context": "worker.context",
 }
@@ -70,16 +86,22 @@ __all__ = [
     "BashOperator",
     "BranchPythonOperator",
     "CronInterval",
+    "CronTriggerTimetable",
+    "DagRunInfo",
+    "DataInterval",
     "Dataset",
     "DatasetAlias",
     "DatasetAll",
     "DatasetAny",
+    "DatasetOrTime",
     "DateTimeSensor",
     "DeadlineAlert",
     "EmptyOperator",
+    "EventsTimetable",
     "FailTask",
     "Label",
     "LatestOnlyOperator",
+    "MultipleCronTriggerTimetable",
     "Param",
     "PythonOperator",
     "PythonSensor",
@@ -88,6 +110,8 @@ __all__ = [
     "SkipTask",
     "TaskGroup",
     "TimeDeltaSensor",
+    "TimeRestriction",
+    "Timetable",
     "TriggerRule",
     "XComArg",
     "chain",

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagbook.authoring.schedules import parse
-from dagbook.decide.calendar import DataInterval, backfill_intervals, interval_at, intervals, next_interval
-from dagbook.spec.models import DagSpec
+from dagbook.authoring.schedules import CronTriggerTimetable, parse
+from dagbook.authoring.timetables import EventsTimetable
+from dagbook.decide.calendar import Told, backfill_intervals, interval_at, intervals, next_interval
+from dagbook.spec.models import DagSpec, DataInterval
 
 
 def dag(schedule, start, zone="UTC", **options) -> DagSpec:
@@ -95,3 +96,51 @@ def test_intervals_follow_each_other_without_gap_or_overlap(cron, zone, start):
     assert all(i.start < i.end for i in found)
     assert all(a.end == b.start for a, b in pairwise(found))
     assert found[0].start >= spec.start_date
+
+
+def test_a_trigger_timetable_runs_at_its_ticks_and_covers_nothing():
+    spec = dag(CronTriggerTimetable("0 6 * * *"), utc(2025, 1, 1), catchup=True)
+    first = next_interval(spec, None, utc(2025, 6, 1))
+    assert first == DataInterval(utc(2025, 1, 1, 6), utc(2025, 1, 1, 6))
+    assert next_interval(spec, first, utc(2025, 6, 1)) == DataInterval(utc(2025, 1, 2, 6), utc(2025, 1, 2, 6))
+
+
+def test_a_trigger_timetable_with_an_interval_covers_what_is_before_the_tick():
+    spec = dag(CronTriggerTimetable("0 6 * * *", interval=timedelta(days=1)), utc(2025, 1, 1))
+    assert next_interval(spec, None, utc(2025, 6, 1, 12)) == DataInterval(utc(2025, 5, 31, 6), utc(2025, 6, 1, 6))
+    assert interval_at(spec, utc(2025, 3, 1)) == DataInterval(utc(2025, 3, 1), utc(2025, 3, 2))
+
+
+def test_without_a_start_date_the_latest_complete_interval_comes_first():
+    spec = DagSpec("d", (), parse("@daily"))
+    assert next_interval(spec, None, utc(2025, 6, 1, 12)) == DataInterval(utc(2025, 5, 31), utc(2025, 6, 1))
+    assert next_interval(DagSpec("d", (), parse(timedelta(hours=6))), None, utc(2025, 6, 1, 7)).end == utc(2025, 6, 1, 6)
+
+
+EVENTS = tuple(DataInterval(at, at) for at in (utc(2025, 1, day) for day in range(1, 6)))
+
+
+@pytest.mark.parametrize(
+    ("catchup", "last", "now", "asked", "expected"),
+    [
+        (True, None, utc(2025, 1, 3), utc(2024, 12, 1), 0),
+        (True, 0, utc(2025, 1, 3), utc(2024, 12, 1), 1),
+        (True, 4, utc(2025, 1, 9), utc(2024, 12, 1), None),
+        # Without catch-up, never older than the latest that is due.
+        (False, None, utc(2025, 1, 3), utc(2024, 12, 1), 2),
+        (False, 2, utc(2025, 1, 3), utc(2024, 12, 1), 3),
+        # All of them have passed: a newer one may exist, so the timetable is asked first; once asked, the last one it knows counts.
+        (False, None, utc(2025, 1, 9), utc(2024, 12, 1), None),
+        (False, None, utc(2025, 1, 9), utc(2025, 1, 8), 4),
+    ],
+)
+def test_what_comes_next_of_what_a_timetable_of_its_own_has_said(catchup, last, now, asked, expected):
+    spec = dag(EventsTimetable([i.start for i in EVENTS]), utc(2024, 1, 1), catchup=catchup)
+    found = next_interval(spec, None if last is None else EVENTS[last], now, Told(EVENTS, asked))
+    assert found == (None if expected is None else EVENTS[expected])
+
+
+def test_a_timetable_is_asked_again_when_little_is_left_but_not_at_its_end():
+    assert Told(EVENTS, utc(2024, 12, 1)).is_short(EVENTS[1], utc(2025, 1, 2))
+    assert not Told(EVENTS, utc(2024, 12, 1)).is_short(EVENTS[0], utc(2025, 1, 1))
+    assert not Told(EVENTS, utc(2025, 2, 1)).is_short(EVENTS[4], utc(2025, 2, 1))

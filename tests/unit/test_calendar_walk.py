@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from dagbook.authoring.schedules import parse
-from dagbook.decide.ticks import next_tick, previous_tick
+from dagbook.spec.ticks import next_tick, previous_tick
 
 FROM, TO = datetime(2020, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, tzinfo=UTC)
 STEP = timedelta(minutes=15)

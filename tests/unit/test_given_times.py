@@ -11,10 +11,10 @@ import pytest
 from dagbook import DAG, EmptyOperator
 from dagbook.authoring.freeze import freeze
 from dagbook.authoring.schedules import parse
-from dagbook.decide.calendar import DataInterval, intervals, next_interval
-from dagbook.decide.ticks import next_tick, previous_tick
+from dagbook.decide.calendar import intervals, next_interval
 from dagbook.errors import InvalidDag
-from dagbook.spec.models import DagSource, DagSpec
+from dagbook.spec.models import DagSource, DagSpec, DataInterval
+from dagbook.spec.ticks import next_tick, previous_tick
 
 
 def utc(*parts) -> datetime:

@@ -149,7 +149,7 @@ def test_faults_are_shown_at_their_line_of_the_cell(body, expected):
 
 def test_a_bad_option_is_shown_at_the_magics_line():
     assert faults("@task\ndef a(): ...\na()", schedule="every day")[0].startswith("Cell [1], line 1: schedule 'every day'")
-    assert "no start_date" in faults("@task\ndef a(): ...\na()", schedule="@daily")[0]
+    assert "no start_date" in faults("@task\ndef a(): ...\na()", schedule="@once")[0]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dagbook.authoring.timetables import DatasetOrTime
 from dagbook.spec.models import ALIAS, DatasetCondition
 
 
@@ -59,6 +60,11 @@ def name(item: Any) -> str:
 
 def condition(schedule: Any) -> DatasetCondition | None:
     """``None`` when ``schedule`` says nothing of datasets; a list means all of them."""
+    if isinstance(schedule, DatasetOrTime):
+        found = condition(schedule.datasets)
+        if found is None:
+            raise ValueError(f"DatasetOrTime's datasets are {schedule.datasets!r}; give a dataset or a list of them")
+        return found
     if isinstance(schedule, Dataset | DatasetAlias):
         return DatasetCondition("one", name(schedule))
     if isinstance(schedule, DatasetAll | DatasetAny):

@@ -74,10 +74,11 @@ def _schedule(dag: DAG, source: DagSource, faults: list[Fault]) -> Schedule | No
     except ValueError as e:
         faults.append(Fault(str(e), *authored(dag.place, source)))
         return None
-    if schedule is not None and dag.start_date is None:
+    if schedule is not None and dag.start_date is None and (dag.catchup or schedule.kind in ("once", "continuous")):
+        why = "catchup" if dag.catchup else f"schedule {schedule.text!r}"
         faults.append(
             Fault(
-                f"DAG {dag.dag_id!r} has the schedule {schedule.text!r} but no start_date; give one, for example "
+                f"DAG {dag.dag_id!r} has {why} but no start_date to begin at; give one, for example "
                 "start_date=datetime(2025, 1, 1) or --start 2025-01-01",
                 *authored(dag.place, source),
             )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from dagbook.commands.next_run import told_between
 from dagbook.decide.backfill import AGAIN, Step, plan, refused
-from dagbook.decide.calendar import DataInterval, backfill_intervals
+from dagbook.decide.calendar import backfill_intervals
 from dagbook.errors import Conflict, Invalid
-from dagbook.spec.models import DagSpec
+from dagbook.spec.models import DagSpec, DataInterval
 from dagbook.spec.params import fill
 from dagbook.states import RunType
 from dagbook.store import backfills, runs, versions
@@ -24,7 +25,8 @@ LIMIT = 20_000
 
 def preview(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -> list[Step]:
     """What ``create`` would do, interval by interval, in the order in which they would go."""
-    return _plan(work, cache.spec(work, versions.existing(work, dag_id).version), request)
+    version = versions.existing(work, dag_id).version
+    return _plan(work, version, cache.spec(work, version), request)
 
 
 def create(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -> int:
@@ -37,7 +39,7 @@ def create(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -
     row = versions.dag_row(work, dag_id, lock=True)
     assert row is not None
     spec = cache.spec(work, row.version)
-    planned = _plan(work, spec, request)
+    planned = _plan(work, row.version, spec, request)
     steps = [(place, s) for place, s in enumerate(planned) if s.action != "skip"]
     params = fill(spec.dag_id, spec.params, request.conf)
     starts = [s.interval.start for s in planned]
@@ -60,8 +62,8 @@ def create(work: Work, cache: Versions, dag_id: str, request: BackfillRequest) -
     return backfill
 
 
-def _plan(work: Work, spec: DagSpec, request: BackfillRequest) -> list[Step]:
-    intervals = _intervals(spec, request)
+def _plan(work: Work, version: str, spec: DagSpec, request: BackfillRequest) -> list[Step]:
+    intervals = _intervals(work, version, spec, request)
     if reason := refused(spec, backwards=request.run_backwards):
         raise Invalid(reason)
     fill(spec.dag_id, spec.params, request.conf)
@@ -69,7 +71,7 @@ def _plan(work: Work, spec: DagSpec, request: BackfillRequest) -> list[Step]:
     return plan(intervals, taken, request.reprocess, backwards=request.run_backwards)
 
 
-def _intervals(spec: DagSpec, request: BackfillRequest) -> list[DataInterval]:
+def _intervals(work: Work, version: str, spec: DagSpec, request: BackfillRequest) -> list[DataInterval]:
     """Oldest first; ``Invalid`` says why there are none."""
     if request.reprocess not in AGAIN:
         raise Invalid(f"reprocess={request.reprocess!r} is not one of {', '.join(AGAIN)}")
@@ -77,14 +79,18 @@ def _intervals(spec: DagSpec, request: BackfillRequest) -> list[DataInterval]:
         raise Invalid(f"max_active_runs={request.max_active_runs} must be at least 1")
     if request.end < request.start:
         raise Invalid(f"the backfill ends ({request.end}) before it starts ({request.start})")
-    if spec.schedule is None or spec.start_date is None:
+    if spec.schedule is None:
         raise Invalid(f"DAG {spec.dag_id!r} has no schedule, so no intervals to run; give it one, such as --schedule @daily")
     first, last = _midnight(request.start, spec.timezone), _midnight(request.end + timedelta(days=1), spec.timezone)
-    intervals = backfill_intervals(spec, first, last - timedelta(microseconds=1), LIMIT + 1)
+    last -= timedelta(microseconds=1)
+    if spec.has_own_timetable:
+        intervals = told_between(work, version, spec.dag_id, first, last, LIMIT + 1)
+    else:
+        intervals = backfill_intervals(spec, first, last, LIMIT + 1)
     if not intervals:
+        begins = f" from {spec.start_date:%Y-%m-%d}" if spec.start_date else ""
         raise Invalid(
-            f"DAG {spec.dag_id!r} has no interval from {request.start} to {request.end}: "
-            f"its schedule is {spec.schedule.text!r} from {spec.start_date:%Y-%m-%d}"
+            f"DAG {spec.dag_id!r} has no interval from {request.start} to {request.end}: its schedule is {spec.schedule.text!r}{begins}"
         )
     if len(intervals) > LIMIT:
         raise Invalid(f"more than {LIMIT} runs from {request.start} to {request.end}; split the backfill")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dagbook.authoring.check import unknown_pools
-from dagbook.decide.calendar import next_interval
+from dagbook.commands.next_run import start_over
 from dagbook.errors import Fault, InvalidDag
 from dagbook.spec.models import DagSource, DagSpec
 from dagbook.store import versions
@@ -31,10 +31,7 @@ def from_file(work: Work, spec: DagSpec, version: str, source: DagSource, now: d
         raise InvalidDag([Fault(f"DAG {spec.dag_id!r} is defined by {before.fileloc} already; give it another id", source.path, 1)])
     _check_pools(work, spec)
     versions.deploy(work, spec, version, source, draft=False, paused=True)
-    try:
-        versions.set_next(work, spec.dag_id, next_interval(spec, versions.last_interval(work, spec.dag_id), now))
-    except ValueError as e:
-        versions.set_next(work, spec.dag_id, None, str(e))
+    start_over(work, spec, now)
 
 
 def _check_pools(work: Work, spec: DagSpec) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dagbook.decide.calendar import next_interval
+from dagbook.commands.next_run import start_over
 from dagbook.store import versions
 from dagbook.store.versions import Versions
 from dagbook.store.work import Work
@@ -15,8 +15,4 @@ def pause(work: Work, cache: Versions, dag_id: str, is_paused: bool, now: dateti
     row = versions.existing(work, dag_id)
     versions.pause(work, dag_id, is_paused)
     if not is_paused and not row.is_draft:
-        spec = cache.spec(work, row.version)
-        try:
-            versions.set_next(work, dag_id, next_interval(spec, versions.last_interval(work, dag_id), now))
-        except ValueError as e:
-            versions.set_next(work, dag_id, None, str(e))
+        start_over(work, cache.spec(work, row.version), now)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from dagbook.decide.calendar import DataInterval, interval_at
+from dagbook.commands.next_run import told_by_hand
+from dagbook.decide.calendar import interval_at
 from dagbook.errors import Conflict, Invalid
+from dagbook.spec.models import DataInterval
 from dagbook.spec.params import fill
 from dagbook.states import RunType
 from dagbook.store import runs, versions
@@ -39,7 +41,10 @@ def trigger(
     name = f"manual__{at.isoformat()}" if run_id is None else run_id
     if not name.strip() or not name.isprintable() or len(name) > 250:
         raise Invalid(f"run_id must have 1 to 250 characters that can be printed, not {name[:60]!r}")
-    interval = interval_at(spec, at) if logical_date else DataInterval(at, at)
+    if spec.has_own_timetable:
+        interval = told_by_hand(work, wanted, dag_id, at)
+    else:
+        interval = interval_at(spec, at) if logical_date else DataInterval(at, at)
     params = fill(spec.dag_id, spec.params, conf or {})
     new = NewRun(dag_id, name, wanted, RunType.MANUAL, at, interval)
     if not runs.insert(work, [new], conf, params):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from dagbook.decide.calendar import DataInterval
-from dagbook.spec.models import DagSpec
+from dagbook.spec.models import DagSpec, DataInterval
 
 #: Which finished runs each choice of ``reprocess`` runs again.
 AGAIN: dict[str, tuple[str, ...]] = {"none": (), "failed": ("failed",), "completed": ("failed", "success")}

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from dagbook.decide.ticks import midnight, next_tick, previous_tick
-from dagbook.spec.models import DagSpec, Schedule
+from dagbook.spec.models import DagSpec, DataInterval, Schedule
+from dagbook.spec.ticks import midnight, next_tick, previous_tick
 
 _MOMENT = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class DataInterval:
-    """[start, end): the run's data.  Its scheduled run may start once ``due`` has come: ``end``, unless said otherwise."""
-
-    start: datetime
-    end: datetime
-    run_after: datetime | None = field(default=None, compare=False)
-
-    @property
-    def due(self) -> datetime:
-        return self.run_after or self.end
+#: What is known ahead of a timetable of its own is filled up when less than this is left.
+_STOCK = 4
+#: Where the schedule of a DAG without a ``start_date`` begins.
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def intervals(spec: DagSpec, start: datetime) -> Iterator[DataInterval]:
     """Consecutive intervals that begin at ``start`` or later, the first not before ``start_date``; ``end_date`` is inclusive."""
     assert spec.schedule is not None
-    assert spec.start_date is not None
+    first = begin(spec)
     if spec.schedule.kind == "once":
-        found = iter([DataInterval(spec.start_date, spec.start_date)])
+        found = iter([DataInterval(first, first)])
     elif spec.schedule.has_ticks:
-        start = max(start, spec.start_date)
-        found = _grid(spec, spec.schedule, spec.start_date, start)
+        start = max(start, first)
+        found = _grid(spec, spec.schedule, first, start)
     else:
         return
     for interval in found:
@@ -45,11 +36,19 @@ def intervals(spec: DagSpec, start: datetime) -> Iterator[DataInterval]:
             yield interval
 
 
+def begin(spec: DagSpec) -> datetime:
+    """The ``start_date``; without one, a time before all that anybody runs."""
+    return spec.start_date or EPOCH
+
+
 def _grid(spec: DagSpec, schedule: Schedule, anchor: datetime, start: datetime) -> Iterator[DataInterval]:
     tick = next_tick(schedule, spec.timezone, anchor, start - _MOMENT)
     while True:
         following = next_tick(schedule, spec.timezone, anchor, tick)
-        yield _day_before(tick, zone_of(spec)) if schedule.align_day else DataInterval(tick, following)
+        if schedule.span is not None:
+            yield DataInterval(tick - schedule.span, tick)
+        else:
+            yield _day_before(tick, zone_of(spec)) if schedule.align_day else DataInterval(tick, following)
         tick = following
 
 
@@ -67,18 +66,59 @@ def zone_of(spec: DagSpec) -> str:
     return (spec.schedule and spec.schedule.timezone) or spec.timezone
 
 
-def next_interval(spec: DagSpec, last: DataInterval | None, now: datetime) -> DataInterval | None:
-    """The interval of the next scheduled run after ``last``; without catch-up, never one older than the latest complete."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an author's own timetable has said, at a time, comes next."""
+
+    intervals: tuple[DataInterval, ...]
+    at: datetime
+
+    def after(self, last: DataInterval | None) -> list[DataInterval]:
+        return [i for i in self.intervals if last is None or i.start > last.start]
+
+    def is_short(self, last: DataInterval | None, now: datetime) -> bool:
+        """Whether it is time to ask again."""
+        return sum(i.due > now for i in self.after(last)) < _STOCK and not self._at_end
+
+    @property
+    def _at_end(self) -> bool:
+        """It named nothing that was still to come, so it knows of nothing more."""
+        return not any(i.due > self.at for i in self.intervals)
+
+
+def next_interval(spec: DagSpec, last: DataInterval | None, now: datetime, told: Told | None = None) -> DataInterval | None:
+    """The interval of the next scheduled run after ``last``; without catch-up, never one older than the latest complete.
+
+    ``told`` counts where the DAG has a timetable of its own.
+    """
     schedule = spec.schedule
-    if schedule is None or spec.start_date is None or (last and schedule.kind == "once"):
+    if schedule is None or (last and schedule.kind == "once"):
         return None
-    start = last.end if last else spec.start_date
+    if schedule.kind == "custom":
+        return _next_told(spec, told, last, now) if told else None
+    start = following(spec, last)
     if schedule.kind == "continuous":
         return _from_then_to_now(spec, start, now)
     upcoming = next(intervals(spec, start), None)
     if spec.catchup or upcoming is None or upcoming.due > now or not schedule.has_ticks:
         return upcoming
-    return max(upcoming, _latest_complete(spec, schedule, spec.start_date, now))
+    return max(upcoming, _latest_complete(spec, schedule, begin(spec), now))
+
+
+def following(spec: DagSpec, last: DataInterval | None) -> datetime:
+    """The earliest start of an interval after ``last``."""
+    if last is None:
+        return begin(spec)
+    return last.start + _MOMENT if spec.schedule and spec.schedule.span is not None else last.end
+
+
+def _next_told(spec: DagSpec, told: Told, last: DataInterval | None, now: datetime) -> DataInterval | None:
+    left = told.after(last)
+    if spec.catchup or not left or left[0].due > now:
+        return next(iter(left), None)
+    if left[-1].due <= now and left[-1].due > told.at:
+        return None  # all of it has passed since: by now the timetable may name a newer one
+    return [i for i in left if i.due <= now][-1]
 
 
 def _from_then_to_now(spec: DagSpec, start: datetime, now: datetime) -> DataInterval | None:
@@ -96,6 +136,11 @@ def _latest_complete(spec: DagSpec, schedule: Schedule, anchor: datetime, now: d
             last_day = spec.end_date.astimezone(ZoneInfo(zone)).date()
             limit = min(limit, midnight(last_day + 2 * _DAY, zone))
         return _day_before(previous_tick(schedule, spec.timezone, anchor, limit), zone)
+    if schedule.span is not None:
+        if spec.end_date is not None:
+            limit = min(limit, spec.end_date + schedule.span + _MOMENT)
+        tick = previous_tick(schedule, spec.timezone, anchor, limit)
+        return DataInterval(tick - schedule.span, tick)
     start = previous_tick(schedule, spec.timezone, anchor, previous_tick(schedule, spec.timezone, anchor, limit))
     if spec.end_date is not None and start > spec.end_date:
         start = previous_tick(schedule, spec.timezone, anchor, spec.end_date + _MOMENT)
@@ -115,12 +160,14 @@ def backfill_intervals(spec: DagSpec, start: datetime, end: datetime, limit: int
 def interval_at(spec: DagSpec, logical_date: datetime) -> DataInterval:
     """What a run by hand for ``logical_date`` covers: to the next tick of the schedule, or that instant alone."""
     schedule = spec.schedule
-    if schedule is None or spec.start_date is None or not schedule.has_ticks:
+    if schedule is None or not schedule.has_ticks:
         return DataInterval(logical_date, logical_date)
+    if schedule.span is not None:
+        return DataInterval(logical_date, logical_date + schedule.span)
     try:
         if schedule.align_day:
             zone = zone_of(spec)
             return DataInterval(logical_date, midnight(logical_date.astimezone(ZoneInfo(zone)).date() + _DAY, zone))
-        return DataInterval(logical_date, next_tick(schedule, spec.timezone, spec.start_date, logical_date))
+        return DataInterval(logical_date, next_tick(schedule, spec.timezone, begin(spec), logical_date))
     except (ValueError, OverflowError):
         return DataInterval(logical_date, logical_date)

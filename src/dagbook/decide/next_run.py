@@ -7,26 +7,26 @@ from datetime import datetime, timedelta
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo
 
-from dagbook.decide.calendar import DataInterval, intervals, next_interval, zone_of
+from dagbook.decide.calendar import Told, begin, following, intervals, next_interval, zone_of
 from dagbook.spec import cron
-from dagbook.spec.models import DagSpec
+from dagbook.spec.models import DagSpec, DataInterval
 
 #: Nobody reads a larger number more closely, and years of minutes would take long to count.
 _COUNTED = 1000
 
 
-def describe_next(spec: DagSpec, last: DataInterval | None, now: datetime) -> str:
-    """What ``next_interval`` decides, for people; dates are in the DAG's timezone."""
+def describe_next(spec: DagSpec, last: DataInterval | None, now: datetime, told: Told | None = None) -> str:
+    """What ``next_interval`` decides, for people; dates are in the DAG's timezone.  ``told`` is ``None`` before a timetable's answer."""
     if spec.schedule is None:
         return "no schedule"
-    if spec.start_date is None:
-        return "no start_date"
+    if spec.schedule.kind == "custom" and told is None:
+        return f"{spec.schedule.text} is asked for its next run"
     try:
-        interval = next_interval(spec, last, now)
+        interval = next_interval(spec, last, now, told)
         if interval is None:
             return _why_none(spec, last, now)
-        if not spec.schedule.has_ticks:
-            return _without_ticks(spec, spec.start_date, now)
+        if spec.schedule.kind in ("once", "continuous"):
+            return _without_ticks(spec, begin(spec), now)
         return "; ".join(filter(None, [_covered(spec, interval, now), _clock_change(spec, interval), _others(spec, last, interval, now)]))
     except ValueError as e:
         return str(e)
@@ -36,6 +36,8 @@ def _why_none(spec: DagSpec, last: DataInterval | None, now: datetime) -> str:
     assert spec.schedule is not None
     if spec.schedule.kind == "once" and last:
         return "@once: its one run has been made"
+    if spec.schedule.kind == "custom":
+        return f"{spec.schedule.text} names no further run"
     if spec.end_date is None:
         return f"schedule {spec.schedule.text} names no times"
     if spec.end_date < now:
@@ -59,6 +61,8 @@ def _covered(spec: DagSpec, interval: DataInterval, now: datetime) -> str:
         day = interval.start.astimezone(ZoneInfo(zone_of(spec)))
         tense = "is" if interval.due > now else "was"
         return f"the day {day:%Y-%m-%d} {tense} the last to end before {_shown(interval.due, spec.timezone)} ({how})"
+    if interval.start == interval.end:
+        return f"{spec.schedule.text} names it" if spec.schedule.kind == "custom" else f"a tick of {how}"
     tense = "ends" if interval.due > now else "ended"
     return f"interval {_shown(interval.start, spec.timezone)} – {_shown(interval.end, spec.timezone)} {tense} then ({how})"
 
@@ -81,8 +85,10 @@ def _clock_change(spec: DagSpec, interval: DataInterval) -> str:
 
 def _others(spec: DagSpec, last: DataInterval | None, interval: DataInterval, now: datetime) -> str:
     """The intervals that are passed over, or that wait behind this one."""
-    assert spec.start_date is not None
-    coming = intervals(spec, last.end if last else spec.start_date)
+    assert spec.schedule is not None
+    if not spec.schedule.has_ticks or (last is None and spec.start_date is None):
+        return ""
+    coming = intervals(spec, following(spec, last))
     if spec.catchup:
         # The first of them is ``interval`` itself.
         waiting = _count(takewhile(lambda i: i.due <= now, islice(coming, 1, None)), "later")

@@ -7,7 +7,7 @@ from collections import defaultdict
 import dagbook
 from dagbook.decide.next_run import describe_next
 from dagbook.queries.runs import node, summary
-from dagbook.store import files, jobs, reading
+from dagbook.store import files, jobs, reading, timetables
 from dagbook.store import versions as store_versions
 from dagbook.store.reading import DagListRow, RunRow
 from dagbook.store.versions import Versions
@@ -46,10 +46,11 @@ def one(work: Work, dag_id: str) -> DagSummary:
 
 
 def detail(work: Work, cache: Versions, dag_id: str) -> DagDetail:
-    found = one(work, dag_id)
+    found, row = one(work, dag_id), store_versions.existing(work, dag_id)
     spec = cache.spec(work, found.version)
     source = store_versions.source_of(work, found.version)
-    reason = describe_next(spec, store_versions.last_interval(work, dag_id), reading.now(work))
+    last, told = store_versions.last_interval(work, dag_id), timetables.told(work, dag_id)
+    reason = row.schedule_error or describe_next(spec, last, reading.now(work), told)
     return DagDetail(found, [node(t) for t in spec.tasks], list(spec.params), source, reason)
 
 

@@ -18,7 +18,7 @@ from dagbook.queries.runs import task as existing_task
 from dagbook.settings import Settings
 from dagbook.spec.models import ALIAS, DagSpec
 from dagbook.states import RunState, RunType, TaskState
-from dagbook.store import datasets, queueing, reading, runs, snapshots, standing, versions
+from dagbook.store import datasets, queueing, reading, runs, snapshots, standing, timetables, versions
 from dagbook.store.standing import Standing
 from dagbook.store.versions import Versions
 from dagbook.store.work import Work
@@ -73,7 +73,7 @@ def _dag_facts(work: Work, cache: Versions, dag_id: str) -> DagFacts:
         row.schedule_error,
         standing.file_fault(work, row.fileloc),
         row.next_run_at,
-        describe_next(spec, versions.last_interval(work, dag_id), reading.now(work)),
+        describe_next(spec, versions.last_interval(work, dag_id), reading.now(work), timetables.told(work, dag_id)),
         lacking(spec.datasets, set(news)) if spec.datasets else (),
         tuple(sorted(n.removeprefix(ALIAS) for n in news)),
         spec.max_active_runs,

@@ -9,22 +9,29 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import structlog
 
 from dagbook.commands import deploy
+from dagbook.commands.next_run import set_next_run
 from dagbook.errors import DatabaseUnavailable, Fault, InvalidDag
 from dagbook.services.loop import Backoff, Clock, utc_now
 from dagbook.settings import Settings
-from dagbook.spec.models import DagSource, DagSpec
-from dagbook.store import files, jobs, versions
+from dagbook.spec.models import DagSource, DagSpec, DataInterval
+from dagbook.store import files, jobs, timetables, versions
 from dagbook.store.files import FileRow
+from dagbook.store.versions import Versions
 from dagbook.store.work import Store
 from dagbook.worker.parse import parse
+from dagbook.worker.timetable import Question, ask
 
 log = structlog.get_logger(__name__)
 _EVERY = 1.0
+_ASKED_AT_ONCE = 50
+#: Until a timetable that failed is asked again.
+_REST = timedelta(minutes=1)
 #: A file that never says this word defines no DAG.
 _MARK = b"dagbook"
 
@@ -54,6 +61,7 @@ class DagProcessor:
 
     def __init__(self, store: Store, folder: Path, settings: Settings, clock: Clock = utc_now):
         self._store, self._folder, self._settings, self._clock = store, folder.absolute(), settings, clock
+        self._versions = Versions()
         self._job = 0
         self._next_beat = 0.0
 
@@ -63,6 +71,7 @@ class DagProcessor:
             try:
                 self._beat()
                 self.look()
+                self.ask_timetables()
                 backoff.reset()
                 stop.wait(_EVERY)
             except DatabaseUnavailable as e:
@@ -97,6 +106,35 @@ class DagProcessor:
         with ThreadPoolExecutor(self._settings.parse_processes) as pool:
             for result in pool.map(self._load, changed):
                 self._keep(result)
+
+    def ask_timetables(self) -> None:
+        """Which runs come next, of the DAGs whose own timetables are to be asked."""
+        with self._store.begin() as work:
+            questions = []
+            for dag_id, version in timetables.wanting(work, self._clock(), _ASKED_AT_ONCE):
+                last = versions.last_interval(work, dag_id)
+                questions.append((version, Question(versions.source_of(work, version), dag_id, self._clock(), last)))
+        if questions:
+            with ThreadPoolExecutor(self._settings.parse_processes) as pool:
+                for (version, question), answer in zip(questions, pool.map(self._ask, [q for _, q in questions]), strict=True):
+                    self._keep_answer(version, question, answer)
+
+    def _ask(self, question: Question) -> list[DataInterval] | InvalidDag:
+        try:
+            return ask(question, self._settings.parse_timeout)
+        except InvalidDag as e:
+            return e
+
+    def _keep_answer(self, version: str, question: Question, answer: list[DataInterval] | InvalidDag) -> None:
+        with self._store.begin() as work:
+            if isinstance(answer, InvalidDag):
+                log.warning("timetable failed", dag_id=question.dag_id, error=str(answer))
+                timetables.want(work, question.dag_id, self._clock() + _REST)
+                versions.set_next(work, question.dag_id, None, str(answer))
+            elif timetables.keep(work, question.dag_id, version, answer, question.now):
+                set_next_run(work, self._versions.spec(work, version), self._clock())
+            work.due()
+            work.dag_changed(question.dag_id)
 
     def _retire(self, paths: list[str]) -> bool:
         if paths:

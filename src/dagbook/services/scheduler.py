@@ -11,16 +11,16 @@ import structlog
 
 from dagbook.artifacts import logs
 from dagbook.decide.admit import admit
-from dagbook.decide.calendar import DataInterval, next_interval
+from dagbook.decide.calendar import next_interval
 from dagbook.decide.datasets import satisfied
 from dagbook.decide.run import RunDecision, decide_run
 from dagbook.errors import DatabaseUnavailable
 from dagbook.executors.protocol import Executor
 from dagbook.services.loop import Backoff, Clock, utc_now
 from dagbook.settings import Settings
-from dagbook.spec.models import DagSpec
+from dagbook.spec.models import DagSpec, DataInterval
 from dagbook.states import RunState, RunType
-from dagbook.store import apply, callbacks, datasets, due, jobs, past, queueing, runs, scheduling, snapshots, versions
+from dagbook.store import apply, callbacks, datasets, due, jobs, past, queueing, runs, scheduling, snapshots, timetables, versions
 from dagbook.store.callbacks import Call
 from dagbook.store.due import DueRun
 from dagbook.store.notify import Listener
@@ -147,14 +147,17 @@ class Scheduler:
         """Make the runs that are due, as many as may be unfinished at once, and set when the next one is."""
         spec = self._versions.spec(work, dag.version)
         last = versions.last_interval(work, dag.dag_id)
+        told = timetables.told(work, dag.dag_id) if spec.has_own_timetable else None
         new: list[NewRun] = []
         try:
-            interval = next_interval(spec, last, now)
+            interval = next_interval(spec, last, now, told)
             while interval and interval.due <= now and len(new) < dag.max_active_runs - dag.unfinished:
                 run_id = f"scheduled__{interval.start.isoformat()}"
                 new.append(NewRun(dag.dag_id, run_id, dag.version, RunType.SCHEDULED, interval.start, interval))
-                interval = next_interval(spec, interval, now)
+                last, interval = interval, next_interval(spec, interval, now, told)
             versions.set_next(work, dag.dag_id, interval)
+            if told and told.is_short(last, now):
+                timetables.want(work, dag.dag_id, now)
         except ValueError as e:
             log.error("schedule can't be followed", dag_id=dag.dag_id, error=str(e))
             versions.set_next(work, dag.dag_id, None, str(e))

@@ -36,19 +36,35 @@ class RetryPolicy:
     max_delay: timedelta | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class DataInterval:
+    """[start, end): the run's data.  Its scheduled run may start once ``due`` has come: ``end``, unless said otherwise."""
+
+    start: datetime
+    end: datetime
+    run_after: datetime | None = field(default=None, compare=False)
+
+    @property
+    def due(self) -> datetime:
+        return self.run_after or self.end
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """When scheduled runs are due: by a cron expression, an absolute ``interval``, or another ``kind``; ``None`` fields otherwise.
 
+    ``custom``: by the author's own timetable, which only processes for user code may ask.
     ``text`` is what the author wrote and what people see.
     """
 
-    kind: Literal["cron", "delta", "once", "continuous"]
+    kind: Literal["cron", "delta", "once", "continuous", "custom"]
     text: str
     cron: str | None = None
     interval: timedelta | None = None
     #: A run covers the calendar day that ended last before the tick, not the time between two ticks.
     align_day: bool = False
+    #: A run covers this much time before its tick, and may start at it; ``None``: the time to the next tick.
+    span: timedelta | None = None
     #: The zone whose wall clock the cron is read by, where it isn't the DAG's.
     timezone: str | None = None
 
@@ -240,6 +256,10 @@ class DagSpec:
     @property
     def task_ids(self) -> tuple[str, ...]:
         return tuple(t.task_id for t in self.tasks)
+
+    @property
+    def has_own_timetable(self) -> bool:
+        return self.schedule is not None and self.schedule.kind == "custom"
 
     @property
     def schedule_text(self) -> str | None:

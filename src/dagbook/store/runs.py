@@ -9,12 +9,11 @@ from typing import Any
 
 from sqlalchemy import text
 
-from dagbook.decide.calendar import DataInterval
 from dagbook.decide.deadlines import deadlines
 from dagbook.decide.expand import Refused, expansion_count
 from dagbook.decide.snapshot import UNMAPPED
 from dagbook.errors import NotFound, nearest
-from dagbook.spec.models import DagSpec, TaskSpec
+from dagbook.spec.models import DagSpec, DataInterval, TaskSpec
 from dagbook.states import RunType
 from dagbook.store import due, plain
 from dagbook.store.reports import write_history

@@ -9,10 +9,9 @@ from functools import lru_cache
 
 from sqlalchemy import text
 
-from dagbook.decide.calendar import DataInterval
 from dagbook.errors import Conflict, NotFound, nearest
 from dagbook.spec import codec
-from dagbook.spec.models import DagSource, DagSpec, Segment
+from dagbook.spec.models import DagSource, DagSpec, DataInterval, Segment
 from dagbook.store import datasets, plain
 from dagbook.store.work import Work
 

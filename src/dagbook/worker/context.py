@@ -16,8 +16,8 @@ from typing import Any
 from dagbook.authoring.builder import DAG
 from dagbook.authoring.operators import BaseOperator
 from dagbook.authoring.schedules import parse
-from dagbook.decide.ticks import next_tick
 from dagbook.spec.models import RETURN_VALUE
+from dagbook.spec.ticks import next_tick
 from dagbook.wire.tasks import Claimed, PreviousSuccess, PreviousSuccessGet, TriggeringEvents, TriggeringEventsGet, TryKey, XComSet
 from dagbook.worker.channel import Channel
 from dagbook.worker.outlets import OutletEvents
@@ -196,10 +196,11 @@ def is_latest(dag: DAG, context: Mapping[str, Any]) -> bool:
     """Whether no later run of the schedule is due yet; runs by hand always are the latest."""
     run = context["dag_run"]
     schedule = parse(dag.schedule) if run.run_type in ("scheduled", "backfill") else None
-    if schedule is None or schedule.kind == "once" or dag.start_date is None:
+    if schedule is None or not schedule.has_ticks:
         return True
     zone = dag.timezone or str(getattr(dag.start_date, "tzinfo", None) or "UTC")
-    anchor = dag.start_date if dag.start_date.tzinfo else dag.start_date.replace(tzinfo=UTC)
+    anchor = dag.start_date or run.data_interval_end
+    anchor = anchor if anchor.tzinfo else anchor.replace(tzinfo=UTC)
     following: datetime = next_tick(schedule, "UTC" if zone.startswith("UTC") else zone, anchor.astimezone(UTC), run.data_interval_end)
     return datetime.now(UTC) <= following
 

@@ -39,7 +39,7 @@ def load(source: DagSource) -> list[DAG]:
         except SyntaxError as e:
             raise InvalidDag([Fault(f"SyntaxError: {e.msg}", *source.place(e.lineno or 1))]) from e
         except BaseException as e:
-            raise InvalidDag([_import_fault(e, source)]) from e
+            raise InvalidDag([fault_of(e, source)]) from e
     return found
 
 
@@ -67,8 +67,8 @@ def _placed(fault: Fault, source: DagSource) -> Fault:
     return fault
 
 
-def _import_fault(error: BaseException, source: DagSource) -> Fault:
-    """At the last line of the author's own module that was running."""
+def fault_of(error: BaseException, source: DagSource) -> Fault:
+    """What user code raised outside a task, at the last line of the author's own module that was running."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file_name(source)]
     text = f"{type(error).__name__}: {error}"
     return Fault(text, *source.place(lines[-1] or 1)) if lines else Fault(text)

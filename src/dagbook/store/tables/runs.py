@@ -46,7 +46,12 @@ dag = Table(
     Column("next_end", Time),
     Column("next_run_at", Time),
     Column("schedule_error", Text),
+    # Of a DAG with a timetable of its own: what that has said comes next and when it said so, and when to ask it again.
+    Column("upcoming", JSONB),
+    Column("upcoming_at", Time),
+    Column("ask_timetable_at", Time),
     Column("updated_at", Time, nullable=False, server_default=func.now()),
+    Index("dag_ask_timetable", "ask_timetable_at", postgresql_where=text("ask_timetable_at IS NOT NULL AND is_active AND NOT is_draft")),
     Index("dag_next_run", "next_run_at", postgresql_where=text("next_run_at IS NOT NULL AND NOT is_paused AND is_active")),
 )
 
