@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dagbook.authoring.operators import BaseOperator, BashOperator, EmptyOperator, PythonOperator
     from dagbook.authoring.params import Param
     from dagbook.authoring.schedules import CronInterval, CronTriggerTimetable
-    from dagbook.authoring.sensors import BaseSensorOperator, DateTimeSensor, PythonSensor, TimeDeltaSensor
+    from dagbook.authoring.sensors import BaseSensorOperator, DateTimeSensor, PokeReturnValue, PythonSensor, TimeDeltaSensor
     from dagbook.authoring.taskflow import setup, task, teardown
     from dagbook.authoring.timetables import (
         DagRunInfo,
@@ -60,6 +60,7 @@ _HOMES = {
     "CronTriggerTimetable": "authoring.schedules",
     "BaseSensorOperator": "authoring.sensors",
     "DateTimeSensor": "authoring.sensors",
+    "PokeReturnValue": "authoring.sensors",
     "PythonSensor": "authoring.sensors",
     "TimeDeltaSensor": "authoring.sensors",
     "setup": "authoring.taskflow",
@@ -103,6 +104,7 @@ __all__ = [
     "LatestOnlyOperator",
     "MultipleCronTriggerTimetable",
     "Param",
+    "PokeReturnValue",
     "PythonOperator",
     "PythonSensor",
     "RescheduleTask",

@@ -51,6 +51,12 @@ OPTIONS: dict[str, Any] = {
     "on_skipped_callback": None,
     "doc_md": None,
 }
+#: Options of Airflow's that mean nothing here; taken, so that DAGs which give them load.
+UNUSED = frozenset(
+    {"email", "email_on_failure", "email_on_retry", "end_date", "ignore_first_depends_on_past", "logger_name", "provide_context"}
+    | {"resources", "run_as_user", "show_return_value_in_logs", "sla", "start_date", "task_concurrency", "task_display_name"}
+    | {"templates_exts"}
+)
 
 
 class BaseOperator(Edges):
@@ -64,6 +70,7 @@ class BaseOperator(Edges):
         owner = dag or (task_group.dag if task_group else current_dag())
         if owner is None:
             raise TypeError(f"task {task_id!r} is outside a DAG; put it in a `with DAG(...)` block or an @dag function")
+        options = {k: v for k, v in options.items() if k not in UNUSED}
         unknown = sorted(set(options) - set(OPTIONS))
         if unknown:
             raise TypeError(f"task {task_id!r} has no option {unknown[0]!r}{nearest(unknown[0], list(OPTIONS))}")
@@ -82,6 +89,19 @@ class BaseOperator(Edges):
         owner.operators.append(self)
         for scope in owner.scopes:
             scope.take_in(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """``task.doc_md = "…"``: options may be set afterwards too."""
+        if name in OPTIONS and "options" in self.__dict__:
+            self.options[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        options = self.__dict__.get("options", {})
+        if name in OPTIONS and name in options:
+            return options[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
     def firsts(self) -> list[BaseOperator]:
@@ -254,11 +274,27 @@ class PythonOperator(BaseOperator):
 
 
 class BashOperator(BaseOperator):
-    """Run ``bash_command``; its last line of output is the result; exit code 99 skips."""
+    """Run ``bash_command`` in the folder ``cwd``; its last line of output is the result.
 
-    template_fields: ClassVar[tuple[str, ...]] = ("bash_command", "env")
+    ``env`` is added to the environment, or with ``append_env=False`` is all of it.  ``skip_on_exit_code`` skips the task.
+    """
 
-    def __init__(self, task_id: str, bash_command: str, env: Mapping[str, str] | None = None, **options: Any):
+    template_fields: ClassVar[tuple[str, ...]] = ("bash_command", "env", "cwd")
+
+    def __init__(
+        self,
+        task_id: str,
+        bash_command: str,
+        env: Mapping[str, str] | None = None,
+        *,
+        append_env: bool = True,
+        cwd: str | None = None,
+        skip_on_exit_code: int | Iterable[int] | None = 99,
+        **options: Any,
+    ):
+        options.pop("output_encoding", None)
         super().__init__(task_id, **options)
-        self.bash_command, self.env = bash_command, dict(env or {})
+        self.bash_command, self.env, self.append_env, self.cwd = bash_command, dict(env or {}), append_env, cwd
+        given = skip_on_exit_code if skip_on_exit_code is not None else ()
+        self.skip_on_exit_code = (given,) if isinstance(given, int) else tuple(given)
         self.link()

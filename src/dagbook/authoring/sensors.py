@@ -14,6 +14,16 @@ _MODES = ("poke", "reschedule")
 SENSOR_OPTIONS = ("poke_interval", "timeout", "mode", "soft_fail", "exponential_backoff", "max_wait")
 
 
+class PokeReturnValue:
+    """What a look may return to end the wait, or not, and leave ``xcom_value`` as the result."""
+
+    def __init__(self, is_done: bool, xcom_value: Any = None):
+        self.is_done, self.xcom_value = is_done, xcom_value
+
+    def __bool__(self) -> bool:
+        return self.is_done
+
+
 class BaseSensorOperator(BaseOperator):
     """Subclass it and write ``poke(context)``: something true ends the wait, and is the result where it isn't ``True``.
 
@@ -33,6 +43,8 @@ class BaseSensorOperator(BaseOperator):
         max_wait: float | timedelta | None = None,
         **options: Any,
     ):
+        for unused in ("deferrable", "silent_fail"):
+            options.pop(unused, None)
         super().__init__(task_id, **options)
         if mode not in _MODES:
             raise TypeError(f"sensor {task_id!r}: mode={mode!r} is none of {', '.join(_MODES)}")

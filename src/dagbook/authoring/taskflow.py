@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from dagbook.authoring.arguments import XComArg
 from dagbook.authoring.branching import BranchPythonOperator, ShortCircuitOperator
 from dagbook.authoring.builder import current_dag
-from dagbook.authoring.operators import OPTIONS, BaseOperator, BashOperator, Partial, PythonOperator
+from dagbook.authoring.operators import OPTIONS, UNUSED, BaseOperator, BashOperator, Partial, PythonOperator
 from dagbook.authoring.sensors import SENSOR_OPTIONS, PythonSensor
 from dagbook.errors import nearest
 
@@ -18,7 +18,7 @@ from dagbook.errors import nearest
 class BashFunctionOperator(BashOperator):
     """``@task.bash``: the function returns the command."""
 
-    template_fields: ClassVar[tuple[str, ...]] = ("op_args", "op_kwargs", "env")
+    template_fields: ClassVar[tuple[str, ...]] = ("op_args", "op_kwargs", "env", "cwd")
 
     def __init__(self, task_id: str, python_callable: Callable[..., str], op_args: Any = (), op_kwargs: Any = None, **options: Any):
         self.python_callable, self.op_args, self.op_kwargs = python_callable, list(op_args), dict(op_kwargs or {})
@@ -30,7 +30,7 @@ _KINDS: dict[str, tuple[Callable[..., BaseOperator], tuple[str, ...]]] = {
     "python": (PythonOperator, ()),
     "branch": (BranchPythonOperator, ()),
     "short_circuit": (ShortCircuitOperator, ("ignore_downstream_trigger_rules",)),
-    "bash": (BashFunctionOperator, ("env",)),
+    "bash": (BashFunctionOperator, ("env", "append_env", "cwd", "skip_on_exit_code")),
     "sensor": (PythonSensor, SENSOR_OPTIONS),
 }
 
@@ -41,6 +41,7 @@ class TaskFunction:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], kind: str = "python"):
         _, own = _KINDS[kind]
         allowed = [*OPTIONS, *own, "task_id"]
+        options = {k: v for k, v in options.items() if k not in UNUSED}
         unknown = sorted(set(options) - set(allowed))
         if unknown:
             raise TypeError(f"@task has no option {unknown[0]!r}{nearest(unknown[0], allowed)}")

@@ -32,8 +32,8 @@ _EVERY = 1.0
 _ASKED_AT_ONCE = 50
 #: Until a timetable that failed is asked again.
 _REST = timedelta(minutes=1)
-#: A file that never says this word defines no DAG.
-_MARK = b"dagbook"
+#: A file that says neither of these words defines no DAG.
+_MARKS = (b"dagbook", b"airflow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class DagProcessor:
         source = DagSource(found.text.decode("utf-8", "replace"), path=found.path)
         dags: list[tuple[DagSpec, str]] = []
         faults: list[Fault] = []
-        if _MARK in found.text:
+        if any(mark in found.text for mark in _MARKS):
             try:
                 found.text.decode("utf-8")
                 dags = parse(source, self._settings.parse_timeout)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from dagbook import compat
 from dagbook.artifacts import codecs
 from dagbook.authoring.builder import DAG
 from dagbook.authoring.freeze import freeze
@@ -111,7 +112,8 @@ def run_source(source: DagSource, dag_id: str | None = None, **options: Any) -> 
     dag = next(iter(found.values())) if dag_id is None else found.get(dag_id)
     if dag is None:
         raise NotFound(f"{source.path or 'the module'} has no DAG {dag_id!r}{nearest(str(dag_id), list(found))}")
-    return test_run(dag, source=source, **options)
+    with compat.spoken():
+        return test_run(dag, source=source, **options)
 
 
 test_run.__test__ = False  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ def execute(dag: DAG, key: TryKey, claimed: Claimed, channel: Channel) -> Outcom
     if operator.mapping is not None:
         chosen = results.chosen(operator.mapping)
         if operator.fixed is None:
-            operator.op_kwargs = {**operator.op_kwargs, **chosen}  # type: ignore[attr-defined]
+            operator.op_kwargs = {**operator.op_kwargs, **chosen}
         else:
             operator = operator.unmapped(chosen)
             context["task"] = operator
@@ -118,13 +118,14 @@ def _with_context(function: Callable[..., Any], operator: Any, context: Mapping[
 
 
 def _bash(operator: BashOperator) -> str | None:
-    """The last line of standard output; exit code 99 skips."""
+    """The last line of standard output."""
     last = ""
     process = subprocess.Popen(
         ["bash", "-c", operator.bash_command],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ, **operator.env} if operator.env else None,
+        env={**(os.environ if operator.append_env else {}), **operator.env},
+        cwd=operator.cwd,
         text=True,
         errors="replace",
     )
@@ -133,8 +134,8 @@ def _bash(operator: BashOperator) -> str | None:
         sys.stdout.write(line)
         last = line.rstrip("\n")
     code = process.wait()
-    if code == 99:
-        raise SkipTask("the bash command exited with 99")
+    if code in operator.skip_on_exit_code:
+        raise SkipTask(f"the bash command exited with {code}")
     if code != 0:
         raise DagbookError(f"the bash command exited with {code}; its last line was: {last}")
     return last

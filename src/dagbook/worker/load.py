@@ -8,6 +8,7 @@ import traceback
 import types
 from pathlib import Path
 
+from dagbook import compat
 from dagbook.authoring.builder import DAG, collect
 from dagbook.authoring.freeze import freeze
 from dagbook.authoring.place import MODULE_NAME
@@ -31,7 +32,7 @@ def load(source: DagSource) -> list[DAG]:
     module = types.ModuleType("dagbook_dag")
     module.__file__ = source.path or name
     sys.modules[module.__name__] = module
-    with collect() as found:
+    with compat.spoken(), collect() as found:
         try:
             exec(compile(source.text, name, "exec", dont_inherit=True), module.__dict__)
         except InvalidDag as e:

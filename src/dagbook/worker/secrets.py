@@ -61,6 +61,14 @@ class Connection:
     port: int | None = None
     extra: str | None = field(default=None, repr=False)
 
+    @staticmethod
+    def get(conn_id: str) -> Connection:
+        """The connection, inside a running task."""
+        from dagbook.worker.context import get_current_context
+
+        found: Connection = get_current_context()["conn"][conn_id]
+        return found
+
     @property
     def extra_dejson(self) -> dict[str, Any]:
         return dict(json.loads(self.extra)) if self.extra else {}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dagbook.authoring.sensors import BaseSensorOperator
+from dagbook.authoring.sensors import BaseSensorOperator, PokeReturnValue
 from dagbook.errors import RescheduleTask, SensorTimeout, SkipTask
 
 
@@ -17,6 +17,8 @@ def wait(sensor: BaseSensorOperator, look: Callable[[], Any], began: datetime | 
     looks = _looks_so_far(sensor, start)
     while True:
         found = look()
+        if isinstance(found, PokeReturnValue) and found:
+            return found.xcom_value
         if found:
             return None if found is True else found
         waited = (datetime.now(UTC) - start).total_seconds()

@@ -17,6 +17,7 @@ import threading
 
 import msgspec
 
+from dagbook import compat
 from dagbook.authoring.builder import DAG
 from dagbook.errors import InvalidDag
 from dagbook.spec.models import DagSource, Segment
@@ -84,6 +85,7 @@ class Zygote:
         return True
 
     def _load(self, request: Load) -> None:
+        compat.install()
         segments = msgspec.msgpack.decode(request.segments, type=tuple[Segment, ...])
         self._source = DagSource(request.text, segments, request.path)
         try:
