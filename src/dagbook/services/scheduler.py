@@ -14,6 +14,7 @@ from dagbook.decide.admit import admit
 from dagbook.decide.calendar import next_interval
 from dagbook.decide.datasets import satisfied
 from dagbook.decide.run import RunDecision, decide_run
+from dagbook.decide.snapshot import RunView
 from dagbook.errors import DatabaseUnavailable
 from dagbook.executors.protocol import Executor
 from dagbook.services.loop import Backoff, Clock, utc_now
@@ -183,7 +184,7 @@ class Scheduler:
             now = self._clock()
             specs = self._versions.specs(work, [r.version for r in going])
             views = snapshots.take(work, going, specs, now)
-            decisions = {v.run: decide_run(v, now, self._settings.max_map_length) for v in views}
+            decisions = {v.run: self._judge(work, v, now) for v in views}
             apply.expansions(work, [e for d in decisions.values() for e in d.expansions])
             apply.moves(work, [m for d in decisions.values() for m in d.moves])
             for run in going:
@@ -191,6 +192,15 @@ class Scheduler:
         return bool(going), [r.id for r in claimed if r.state != RunState.RUNNING] + [
             r.id for r in going if decisions[r.id].timed_out or r.restarting
         ]
+
+    def _judge(self, work: Work, view: RunView, now: datetime) -> RunDecision:
+        """A run that can't be judged waits for the next heartbeat and says why; the others go on."""
+        try:
+            return decide_run(view, now, self._settings.max_map_length)
+        except Exception as e:
+            log.exception("run can't be judged", run=view.run)
+            runs.say(work, view.run, f"the scheduler can't judge it, and tries again: {type(e).__name__}: {e}")
+            return RunDecision()
 
     def _conclude(self, work: Work, run: DueRun, spec: DagSpec, decision: RunDecision) -> None:
         """What a decision says of the run itself: its end, its deadlines, and who hears of them."""

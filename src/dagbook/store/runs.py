@@ -229,6 +229,14 @@ def mark(work: Work, run: int, *, missed: Sequence[str] = (), stalled: bool | No
     work.due()
 
 
+def say(work: Work, run: int, reason: str) -> None:
+    """Why a run that isn't over doesn't go on."""
+    work.conn.execute(
+        text("UPDATE dag_run SET reason = :reason WHERE id = :run AND reason IS DISTINCT FROM :reason"), {"run": run, "reason": reason}
+    )
+    work.run_changed(run)
+
+
 @dataclass(frozen=True, slots=True)
 class RunKey:
     id: int
