@@ -11,6 +11,7 @@ from dagbook.compat.modules import spoken
 from dagbook.compat.names import HOMES
 from dagbook.errors import InvalidDag
 from dagbook.spec.models import DagSource, DagSpec
+from dagbook.testing.inprocess import run_source
 from dagbook.worker.load import load_specs
 
 
@@ -174,3 +175,88 @@ def test_names_without_counterpart_are_listed_with_what_to_use():
 def test_an_option_that_changes_the_meaning_is_refused():
     with pytest.raises(InvalidDag, match="render_template_as_native_obj=True has no counterpart"):
         specs("from airflow import DAG\nDAG('d', render_template_as_native_obj=True)")
+
+
+def test_passing_data_by_hand_and_by_arguments_as_in_the_design_document():
+    run = run_source(
+        DagSource(
+            dedent(
+                """
+                from airflow import DAG
+                from airflow.decorators import task
+                from airflow.operators.python import PythonOperator
+
+                query_source_db = lambda: [3, 1, 2]
+                clean = sorted
+
+                def extract_classic(ti, **context):
+                    data = query_source_db()
+                    ti.xcom_push(key="extracted_data", value=data)
+
+                def transform_classic(ti, **context):
+                    data = ti.xcom_pull(task_ids="extract", key="extracted_data")
+                    result = clean(data)
+                    ti.xcom_push(key="transformed_data", value=result)
+
+                @task()
+                def last(ti=None):
+                    return ti.xcom_pull(task_ids="transform", key="transformed_data")
+
+                @task()
+                def skipped():
+                    from airflow.exceptions import AirflowSkipException
+                    raise AirflowSkipException("not today")
+
+                with DAG("classic"):
+                    extract = PythonOperator(task_id="extract", python_callable=extract_classic)
+                    transform = PythonOperator(task_id="transform", python_callable=transform_classic)
+                    extract >> transform >> [last(), skipped()]
+                """
+            )
+        )
+    )
+    assert run["last"] == [1, 2, 3]
+    assert run.states()["skipped"] == "skipped"
+
+
+def test_datasets_as_in_the_design_document():
+    found = specs(
+        """
+        from airflow.datasets import Dataset
+        from airflow.decorators import dag, task
+
+        # Producer DAG: declares it updates a dataset
+        orders_dataset = Dataset("s3://warehouse/orders/")
+
+        @dag(schedule="@daily")
+        def etl_orders():
+            @task(outlets=[orders_dataset])  # marks this task as a dataset producer
+            def load_orders():
+                data = extract_from_source()
+                write_to_s3("s3://warehouse/orders/", data)
+            load_orders()
+
+        # Consumer DAG: triggered when the dataset is updated
+        @dag(schedule=[orders_dataset])  # triggered by dataset update, not cron
+        def downstream_analytics():
+            @task()
+            def build_report():
+                data = read_from_s3("s3://warehouse/orders/")
+                generate_report(data)
+            build_report()
+
+        orders = Dataset("s3://warehouse/orders/")
+        customers = Dataset("s3://warehouse/customers/")
+
+        @dag(schedule=[orders, customers])  # both must be updated
+        def joined_analytics():
+            @task()
+            def join(): ...
+            join()
+
+        etl_orders(); downstream_analytics(); joined_analytics()
+        """
+    )
+    assert found["etl_orders"].tasks[0].outlets == ("s3://warehouse/orders/",)
+    assert found["downstream_analytics"].datasets.name == "s3://warehouse/orders/"
+    assert found["joined_analytics"].datasets.kind == "all"
