@@ -195,3 +195,17 @@ def test_text_reaches_the_module_unchanged(text):
 def test_the_same_cell_gives_the_same_version():
     cells = ("def f(x):\n    return x",)
     assert load_specs(sliced(TASK, *cells))[0][1] == load_specs(sliced(TASK, *cells))[0][1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "from airflow.sdk import task\n@task\ndef a(): ...\na()",
+        "from airflow import DAG\nfrom airflow.operators.empty import EmptyOperator\nwith DAG('d'):\n    EmptyOperator(task_id='a')",
+        "from airflow.decorators import dag, task\n@dag(schedule='@daily')\ndef d():\n    @task\n    def a(): ...\n    a()\nd()",
+    ],
+)
+def test_a_cell_may_be_written_for_airflow(body):
+    spec = specs(sliced(body))
+    assert spec.dag_id == "d"
+    assert [t.task_id for t in spec.tasks] == ["a"]
