@@ -260,3 +260,9 @@ def test_datasets_as_in_the_design_document():
     assert found["etl_orders"].tasks[0].outlets == ("s3://warehouse/orders/",)
     assert found["downstream_analytics"].datasets.name == "s3://warehouse/orders/"
     assert found["joined_analytics"].datasets.kind == "all"
+
+
+def test_a_time_sensor_waits_for_the_time_of_the_day():
+    text = "from datetime import time\nfrom airflow import DAG\nfrom airflow.sensors.time_sensor import TimeSensor\n"
+    text += "with DAG('d'):\n    TimeSensor(task_id='a', target_time=time(0), poke_interval=5)\n"
+    assert run_source(DagSource(text)).states() == {"a": "success"}

@@ -26,7 +26,6 @@ _MEANING: dict[str, str] = {
     "AssetAll": "dagbook:DatasetAll",
     "AssetAny": "dagbook:DatasetAny",
     "DummyOperator": "dagbook:EmptyOperator",
-    "BaseSensor": "dagbook:BaseSensorOperator",
     "RuntimeTaskInstanceProtocol": "dagbook.worker.context:TaskInstance",
     "DateTimeSensorAsync": f"{_WORDS}:DateTimeSensor",
     "TimeDeltaSensorAsync": f"{_WORDS}:TimeDeltaSensor",
@@ -66,7 +65,7 @@ _EXCEPTIONS = (
     "AirflowException AirflowFailException AirflowSkipException AirflowRescheduleException AirflowSensorTimeout AirflowTaskTimeout "
     "AirflowNotFoundException TaskDeferred"
 )
-#: Module → its names that have a meaning here.  ``{old}`` stands for Airflow 2's place and for that of the standard provider.
+#: Module → its names that have a meaning here.
 _MODULES: dict[str, str] = {
     "airflow": "DAG Dataset __version__",
     "airflow.sdk": f"{_BASICS} {_ASSETS} {_TABLES} Variable Connection Context BaseHook BaseSensorOperator PokeReturnValue TriggerRule "
@@ -117,13 +116,12 @@ _MODULES: dict[str, str] = {
     "airflow.operators.dummy_operator": "DummyOperator",
     "airflow.operators.bash_operator": "BashOperator",
     "airflow.operators.python_operator": _PYTHON,
-    "airflow.operators.branch": "BaseBranchOperator",
-    "airflow.providers.standard.operators.branch": "BaseBranchOperator",
     "airflow.providers.standard.utils.weekday": "WeekDay",
 }
 #: In Airflow 2 under ``airflow``, in Airflow 3 under ``airflow.providers.standard``.
 _MOVED: dict[str, str] = {
     "operators.bash": "BashOperator",
+    "operators.branch": "BaseBranchOperator",
     "operators.datetime": "BranchDateTimeOperator",
     "operators.empty": "EmptyOperator",
     "operators.latest_only": "LatestOnlyOperator",

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from dagbook.authoring.branching import BaseBranchOperator
 from dagbook.authoring.operators import BaseOperator
-from dagbook.authoring.sensors import BaseSensorOperator, DateTimeSensor
-from dagbook.compat.words import WeekDay, without_looks
+from dagbook.authoring.sensors import BaseSensorOperator
+from dagbook.compat.words import DateTimeSensor, WeekDay
 
 
 class FileSensor(BaseSensorOperator):
@@ -61,21 +61,16 @@ class BashSensor(BaseSensorOperator):
         return code == 0
 
 
-class TimeSensor(BaseOperator):
+class TimeSensor(DateTimeSensor):
     """Wait until the wall clock of the DAG's zone shows ``target_time`` today."""
 
     def __init__(self, task_id: str, *, target_time: time, **options: Any):
-        super().__init__(task_id, **without_looks(options))
-        self.target_time = target_time
+        super().__init__(task_id, "", **options)
+        self.time_of_day = target_time
 
     def execute(self, context: Mapping[str, Any]) -> None:
-        moment = datetime.combine(_today(self), self.target_time, _zone(self))
-        waiting = DateTimeSensor.__new__(DateTimeSensor)
-        waiting.target_time = moment.astimezone(UTC).isoformat()
-        waiting.execute(context)
-
-    def execute_complete(self, context: Mapping[str, Any], event: Any) -> None:
-        """Nothing is left to do."""
+        self.target_time = datetime.combine(_today(self), self.time_of_day, _zone(self)).isoformat()
+        super().execute(context)
 
 
 class DayOfWeekSensor(BaseSensorOperator):

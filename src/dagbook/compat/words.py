@@ -72,17 +72,17 @@ class DateTimeSensor(sensors.DateTimeSensor):
     """It always leaves its worker while it waits, so how to look is taken and not needed."""
 
     def __init__(self, task_id: str, target_time: Any, **options: Any):
-        super().__init__(task_id, target_time, **without_looks(options))
+        super().__init__(task_id, target_time, **_without_looks(options))
 
 
 class TimeDeltaSensor(sensors.TimeDeltaSensor):
     """It always leaves its worker while it waits, so how to look is taken and not needed."""
 
     def __init__(self, task_id: str, delta: timedelta, **options: Any):
-        super().__init__(task_id, delta, **without_looks(options))
+        super().__init__(task_id, delta, **_without_looks(options))
 
 
-def without_looks(options: dict[str, Any]) -> dict[str, Any]:
+def _without_looks(options: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k not in sensors.SENSOR_OPTIONS}
 
 
