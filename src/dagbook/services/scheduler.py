@@ -184,7 +184,8 @@ class Scheduler:
             now = self._clock()
             specs = self._versions.specs(work, [r.version for r in going])
             views = snapshots.take(work, going, specs, now)
-            decisions = {v.run: self._judge(work, v, now) for v in views}
+            decisions = {v.run: d for v in views if (d := self._judge(work, v, now))}
+            going = [r for r in going if r.id in decisions]
             apply.expansions(work, [e for d in decisions.values() for e in d.expansions])
             apply.moves(work, [m for d in decisions.values() for m in d.moves])
             for run in going:
@@ -193,14 +194,14 @@ class Scheduler:
             r.id for r in going if decisions[r.id].timed_out or r.restarting
         ]
 
-    def _judge(self, work: Work, view: RunView, now: datetime) -> RunDecision:
-        """A run that can't be judged waits for the next heartbeat and says why; the others go on."""
+    def _judge(self, work: Work, view: RunView, now: datetime) -> RunDecision | None:
+        """``None``: a run that can't be judged waits for the next heartbeat and says why; the others go on."""
         try:
             return decide_run(view, now, self._settings.max_map_length)
         except Exception as e:
             log.exception("run can't be judged", run=view.run)
             runs.say(work, view.run, f"the scheduler can't judge it, and tries again: {type(e).__name__}: {e}")
-            return RunDecision()
+            return None
 
     def _conclude(self, work: Work, run: DueRun, spec: DagSpec, decision: RunDecision) -> None:
         """What a decision says of the run itself: its end, its deadlines, and who hears of them."""
